@@ -1,0 +1,25 @@
+# The verbs of this project. CI calls only these.
+.PHONY: setup demo test lint types bench docs clean
+BIN := .venv/bin
+
+setup:            ## a fresh machine becomes able to do the rest
+	@tools/setup.sh dev
+
+demo:             ## score real completions with the embedded engine
+	@tools/setup.sh service
+	@$(BIN)/python -m assay demo
+
+test: setup       ## the whole suite, without torch
+	$(BIN)/python -m pytest -q
+
+lint: setup       ## style, types, rules of dependence
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup      ## speeds, each as a ratio against a peer in the same run
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,0 +1,1 @@
+"""The scoring contract as models: items, results, and a reference per verifier."""

@@ -1,0 +1,1 @@
+"""One reference model per verifier: what right looks like."""

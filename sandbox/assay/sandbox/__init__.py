@@ -1,0 +1,1 @@
+"""Run one untrusted program, isolated."""

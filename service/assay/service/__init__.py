@@ -1,0 +1,1 @@
+"""The scoring service: engine, HTTP front, settings."""

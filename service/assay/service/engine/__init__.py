@@ -1,0 +1,1 @@
+"""The engine: items in, results out, whatever their completions do. No web framework here."""

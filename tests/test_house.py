@@ -1,0 +1,20 @@
+"""The house: five source roots of one PEP 420 namespace, and the budgets of its rooms."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PARTS = ["client", "verifiers", "sandbox", "service", "trainer_adapter"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_init_hides_the_other_parts(part: str) -> None:
+    assert not (ROOT / part / "__init__.py").exists()
+    assert not (ROOT / part / "assay" / "__init__.py").exists()
+
+
+def test_no_file_names_a_registry() -> None:
+    for name in ("requirements.txt", "pyproject.toml", "tools/setup.sh"):
+        path = ROOT / name
+        assert not path.exists() or "://" not in path.read_text()

@@ -1,0 +1,20 @@
+"""Verifiers: each says whether a completion is right, given a reference."""
+
+from assay.verifiers.base import Budget, Verdict, Verifier, binary
+from assay.verifiers.candidate import Answer, Candidate, Message
+from assay.verifiers.errors import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, SandboxUnavailable
+
+__all__ = [
+    "Answer",
+    "Budget",
+    "Candidate",
+    "InvalidItem",
+    "InvalidReference",
+    "Message",
+    "NeedsSandbox",
+    "NoVerdict",
+    "SandboxUnavailable",
+    "Verdict",
+    "Verifier",
+    "binary",
+]

@@ -1,0 +1,86 @@
+"""One completion as a verifier sees it.
+
+The judged text of exact, math, code, schema and format is the `content` of the last assistant
+message; a string completion is that content. Thinking is everything before the last `</think>` of
+`prefill` + completion; opened and never closed: there is no answer text at all; no tag: no thinking.
+Spans count code points of the judged text (without the prefill).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A chat message of the completion: the model's (`assistant`) or the environment's (`tool`)."""
+
+    role: str
+    content: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    reasoning_content: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The part of the judged text after the thinking, and where it starts in the judged text."""
+
+    text: str
+    offset: int
+    message: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """What a verifier may read of an item. Fields that it does not declare in `reads` are unset."""
+
+    messages: tuple[Message, ...]
+    prefill: str = ""
+    prompt: str | tuple[Message, ...] | None = None
+    completion_tokens: int | None = None
+    completion_ids: Sequence[int] | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    final_state: Any = None
+    has_final_state: bool = False
+    truncated: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    explain: bool = False
+
+    @classmethod
+    def of(cls, text: str, **fields: Any) -> Candidate:
+        """A candidate whose completion is one string."""
+        return cls(messages=(Message(role="assistant", content=text),), **fields)
+
+    @cached_property
+    def message_index(self) -> int:
+        """Index of the judged message, or -1 where no assistant message is."""
+        last = len(self.messages) - 1
+        return next((i for i in range(last, -1, -1) if self.messages[i].role == "assistant"), -1)
+
+    @cached_property
+    def text(self) -> str:
+        """The judged text, thinking and all."""
+        return (self.messages[self.message_index].content or "") if self.message_index >= 0 else ""
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """The judged text after the thinking, or None where the thinking never closed."""
+        offset = thinking_end(self.text, prefill=self.prefill)
+        return None if offset is None else Answer(self.text[offset:], offset, self.message_index)
+
+
+def thinking_end(text: str, *, prefill: str = "") -> int | None:
+    """Where the answer starts in `text`, or None if thinking was opened and never closed."""
+    close = text.rfind(_CLOSE)
+    if close >= 0:
+        return close + len(_CLOSE)
+    tail = prefill.rfind(_CLOSE)
+    opened = _OPEN in text or _OPEN in (prefill[tail:] if tail >= 0 else prefill)
+    return None if opened else 0

@@ -1,0 +1,49 @@
+"""Why a verifier gives no verdict. Nothing that a completion contains may raise one of these.
+
+    NoVerdict
+    ├── InvalidReference     the row's fault: `prepare` refused the reference (reward null, never 0)
+    ├── InvalidItem          the row's fault: a field that the verifier reads is missing or ill-formed
+    ├── SandboxUnavailable   our fault, retryable: no sandbox (or language, or environment) here
+    └── NeedsSandbox         not a fault: the engine moves the item to a lane that has a sandbox slot
+
+A failing *candidate* is data (`Verdict`), never an exception.
+"""
+
+from __future__ import annotations
+
+
+class NoVerdict(Exception):
+    """No verdict can be given; `code` and `message` go to the caller. Never echo input in `message`."""
+
+    code = "internal"
+    retryable = False
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class InvalidReference(NoVerdict):
+    """The reference is ill-formed, has nothing to check, or its gold does not parse."""
+
+    code = "invalid_reference"
+
+
+class InvalidItem(NoVerdict):
+    """A field of the item that this verifier reads is missing or ill-formed."""
+
+    code = "invalid_item"
+
+
+class SandboxUnavailable(NoVerdict):
+    """No sandbox, language or environment on this host can run the item."""
+
+    code = "sandbox_unavailable"
+    retryable = True
+
+
+class NeedsSandbox(NoVerdict):
+    """Raised by `prepare` in a lane without a sandbox slot when the reference needs one."""
+
+    code = "needs_sandbox"
