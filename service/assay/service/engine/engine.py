@@ -63,6 +63,16 @@ class Engine:
         self._watch = asyncio.create_task(self._keep_watch())
 
     @property
+    def started(self) -> bool:
+        """Whether lanes are there."""
+        return bool(self.catalogue)
+
+    @property
+    def lane_count(self) -> int:
+        """Lanes that can work."""
+        return len(self._dispatch.lanes.alive)
+
+    @property
     def depth(self) -> int:
         """Items that wait for a lane."""
         return self._dispatch.depth
