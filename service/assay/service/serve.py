@@ -129,4 +129,3 @@ def _log_json() -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
-

@@ -19,9 +19,7 @@ from assay.verifiers.exact.numbers import Interval, Number, around, contains, li
 from assay.wire.references.exact import ExactReference, Tolerance
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_QUANTITY = re.compile(
-    r"(?P<number>[^\s\w]{0,2}[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL
-)
+_QUANTITY = re.compile(r"(?P<number>[^\s\w]{0,2}[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL)
 
 
 class Reader(ABC):
