@@ -20,8 +20,8 @@ from assay.verifiers.base import Verifier
 from assay.wire.envelope import VerifierInfo
 
 BUILT_IN: dict[str, str] = {
-    # "exact": "assay.verifiers.exact:ExactVerifier",
-    # "given": "assay.verifiers.given:GivenVerifier",
+    "exact": "assay.verifiers.exact:ExactVerifier",
+    "given": "assay.verifiers.given:GivenVerifier",
 }
 """Name -> where the class is."""
 
