@@ -163,17 +163,14 @@ class AsyncClient:
             self._opened, self._home = Core(Endpoints(transports), self._policy), home
         return self._opened
 
-    def _cut(
-        self, encoded: list[Encoded], defaults: Mapping[str, Any] | None, deadline_s: float | None
-    ) -> list[Chunk]:
+    def _cut(self, encoded: list[Encoded], defaults: Mapping[str, Any] | None, deadline_s: float | None) -> list[Chunk]:
         try:
             common = to_json(dict(defaults)) if defaults else None
         except (TypeError, ValueError, RecursionError) as error:
             raise refused(f"defaults have no JSON form ({type(error).__name__})", field="defaults") from None
         deadline = Deadline(self._deadline_s if deadline_s is None else deadline_s)
         return [
-            Chunk(items=part, deadline=deadline, defaults=common)
-            for part in chunks(gathered(encoded), **self._size)
+            Chunk(items=part, deadline=deadline, defaults=common) for part in chunks(gathered(encoded), **self._size)
         ]
 
     async def _all(self, requests: Sequence[Chunk]) -> list[Answer]:

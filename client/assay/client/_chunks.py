@@ -37,9 +37,7 @@ def gathered(items: Iterable[T]) -> list[T]:
     return [item for members in places.values() for item in members]
 
 
-def chunks(
-    items: Iterable[T], *, max_items: int = CHUNK_ITEMS, max_bytes: int = CHUNK_BYTES
-) -> Iterator[list[T]]:
+def chunks(items: Iterable[T], *, max_items: int = CHUNK_ITEMS, max_bytes: int = CHUNK_BYTES) -> Iterator[list[T]]:
     """Cut `items` into lists, lazily, in order."""
     chunk: list[T] = []
     size = 0

@@ -152,9 +152,7 @@ class Core:
             return set()
         large = [item for item in chunk.items if len(item.reference or b"") > SHARED_REFERENCE_BYTES]
         uses = Counter(item.digest for item in large)
-        shared = {
-            item.digest: item for item in large if uses[item.digest] > 1 or item.digest in endpoint.references
-        }
+        shared = {item.digest: item for item in large if uses[item.digest] > 1 or item.digest in endpoint.references}
         for digest, item in shared.items():
             if digest not in endpoint.references:
                 upload = endpoint.transport.put_reference(digest, item.reference or b"")

@@ -32,9 +32,7 @@ class RequestRefused(AssayError):
 class Overloaded(AssayError):
     """The service has no room now. `retry_after_s` is its own advice, in seconds."""
 
-    def __init__(
-        self, message: str, *, queue_depth: int | None = None, retry_after_s: float | None = None
-    ) -> None:
+    def __init__(self, message: str, *, queue_depth: int | None = None, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.queue_depth = queue_depth
         self.retry_after_s = retry_after_s

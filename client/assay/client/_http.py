@@ -58,9 +58,7 @@ class HttpTransport:
         """POST /v1/score/stream, line by line."""
         timeout = httpx.Timeout(timeout_s, connect=CONNECT_S)
         try:
-            request = self._client.stream(
-                "POST", "/v1/score/stream", content=body, headers=JSON, timeout=timeout
-            )
+            request = self._client.stream("POST", "/v1/score/stream", content=body, headers=JSON, timeout=timeout)
             async with request as response:
                 if response.status_code != httpx.codes.OK:
                     raise _fault(response.status_code, response.headers, await response.aread())
@@ -109,9 +107,7 @@ def _fault(status: int, headers: Mapping[str, str], body: bytes) -> AssayError:
     problem = _problem(status, body)
     wait = _retry_after(headers.get("retry-after"))
     wait = problem.retry_after_s if wait is None else wait
-    if status == httpx.codes.TOO_MANY_REQUESTS or (
-        status == httpx.codes.SERVICE_UNAVAILABLE and wait is not None
-    ):
+    if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and wait is not None):
         return Overloaded(f"{status} {problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
     if status >= 500 or status == httpx.codes.REQUEST_TIMEOUT:
         return ServiceUnavailable(f"{status} {problem.title}")

@@ -71,9 +71,7 @@ def check_ids(items: Sequence[Encoded]) -> None:
     seen: set[str] = set()
     for index, item in enumerate(items):
         if item.id in seen:
-            raise refused(
-                f"items[{index}] repeats the id of an earlier item", field="id", code="duplicate_id"
-            )
+            raise refused(f"items[{index}] repeats the id of an earlier item", field="id", code="duplicate_id")
         seen.add(item.id)
 
 

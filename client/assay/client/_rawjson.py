@@ -59,9 +59,7 @@ def _value(scan: Any, text: str, at: int) -> tuple[Any, int]:
     return value, int(end)
 
 
-def split_object(
-    text: str, at: int = 0, *, numbers: bool = False
-) -> tuple[dict[str, tuple[Any, int, int]], int]:
+def split_object(text: str, at: int = 0, *, numbers: bool = False) -> tuple[dict[str, tuple[Any, int, int]], int]:
     """Members of the object at `at`, as `name -> (value, start, end)` of the raw slice; and where it ends.
 
     With `numbers`, numbers are decoded; else their values are their text. Raises `NotJson`.

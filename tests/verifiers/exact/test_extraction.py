@@ -59,9 +59,7 @@ def test_rejecting_several_compares_values() -> None:
     assert number("#### 8\n#### eight", "hash4", multiple="reject") == 0
 
 
-@pytest.mark.parametrize(
-    "text", [r"\boxed{8} so \boxed{9", "<answer>8</answer> <answer>9", "<answer>8", r"\boxed{8"]
-)
+@pytest.mark.parametrize("text", [r"\boxed{8} so \boxed{9", "<answer>8</answer> <answer>9", "<answer>8", r"\boxed{8"])
 @pytest.mark.parametrize("multiple", ["last", "reject"])
 def test_an_unterminated_answer_is_no_answer(text: str, multiple: str) -> None:
     assert number(text, "boxed" if "box" in text else "answer_tag", multiple=multiple) == 0

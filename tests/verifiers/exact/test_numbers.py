@@ -36,9 +36,7 @@ def test_another_number_or_none(gold: str, text: str) -> None:
     assert reward(text, mode="number", gold=gold, extract="whole") == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["nan", "inf", "-inf", "Infinity", "1e", "e5", ".", "-", "", "1e" + "9" * 30]
-)
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "Infinity", "1e", "e5", ".", "-", "", "1e" + "9" * 30])
 def test_not_a_number(text: str) -> None:
     assert parse_number(text) is None
 
@@ -82,9 +80,7 @@ def test_order_agrees_with_fractions(left: object, right: object) -> None:
 
 
 @given(decimals, decimals, st.sampled_from([0.0, 0.1, 0.25, 3.0]), st.sampled_from([0.0, 0.01, 0.5]))
-def test_intervals_agree_with_fractions(
-    gold: object, value: object, absolute: float, relative: float
-) -> None:
+def test_intervals_agree_with_fractions(gold: object, value: object, absolute: float, relative: float) -> None:
     centre, number = parse_number(str(gold)), parse_number(str(value))
     assert centre is not None and number is not None
     x, y = Fraction(str(gold)), Fraction(str(value))

@@ -42,9 +42,7 @@ def _facts(row: Row, result: Mapping[str, Any]) -> list[tuple[str, str]]:
     for name, value in (result.get("explanation") or {}).items():
         facts.append((one_line(name), _json(value)))
     for part in result.get("parts") or []:
-        facts.append(
-            (f"part {one_line(str(part.get('name')))}", f"{part.get('reward')} ({part.get('reason')})")
-        )
+        facts.append((f"part {one_line(str(part.get('name')))}", f"{part.get('reward')} ({part.get('reason')})"))
     for index, test in enumerate(result.get("tests") or []):
         facts.append((f"test {index}", _json(test)))
     return facts

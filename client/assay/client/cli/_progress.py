@@ -38,9 +38,7 @@ class Progress:
         self._rows += rows
         self._bytes += size
         if self._bar is not None:
-            self._bar.update(
-                self._task, completed=self._bytes, rows=f"{self._rows:,} rows, {self._rate():,.0f}/s"
-            )
+            self._bar.update(self._task, completed=self._bytes, rows=f"{self._rows:,} rows, {self._rate():,.0f}/s")
         elif not self._quiet and time.monotonic() - self._last >= EVERY_S:
             self._last = time.monotonic()
             self._line()

@@ -94,9 +94,7 @@ def check_versions(found: Survey, offered: Mapping[str, int]) -> None:
     for verifier in sorted(found.verifiers):
         name, _, version = verifier.rpartition("@")
         if name in offered and str(offered[name]) != version:
-            raise Unusable(
-                f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh"
-            )
+            raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh")
 
 
 def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:

@@ -60,9 +60,7 @@ def check_expected(value: Any, row: Row, source: str) -> None:
     for alternative in value if isinstance(value, list) and value else [value]:
         number = isinstance(alternative, int | float) and not isinstance(alternative, bool)
         if not (number or alternative is None or alternative == "refused"):
-            raise Unusable(
-                '`expected` is a number, null, "refused", or a list of these', line=row.line, source=source
-            )
+            raise Unusable('`expected` is a number, null, "refused", or a list of these', line=row.line, source=source)
 
 
 async def _check(client: AsyncClient, source: str) -> tuple[int, int]:
@@ -91,7 +89,5 @@ def _print(row: Row, result: Mapping[str, Any]) -> None:
     error = result.get("error")
     why = f"{error.get('code')}: {error.get('message')}" if error else str(result.get("reason"))
     extracted = one_line(str(result.get("extracted")), limit=60)
-    line = (
-        f"{row.id}: expected {row.raw('expected')}, got {result.get('reward')} ({why}; extracted {extracted})"
-    )
+    line = f"{row.id}: expected {row.raw('expected')}, got {result.get('reward')} ({why}; extracted {extracted})"
     print(one_line(line, limit=400), file=sys.stdout, flush=True)

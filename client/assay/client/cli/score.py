@@ -62,9 +62,7 @@ def score(
         list[str] | None, typer.Option(help="A Python file with verifiers of your own (embedded).")
     ] = None,
     run: Annotated[str | None, typer.Option(help="A label for rows that carry none.")] = None,
-    deadline: Annotated[
-        float | None, typer.Option(help="Seconds in which a row must have been started.")
-    ] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds in which a row must have been started.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Score the rows of a file; each output line is the input row and its result."""

@@ -22,9 +22,7 @@ _LEADING = re.compile(r"\s*(?:a|an|the)\s+", re.IGNORECASE)
 @cache
 def _punctuation() -> dict[int, None]:
     """Every code point of category P, as a table that deletes it."""
-    return {
-        code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")
-    }
+    return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")}
 
 
 @cache

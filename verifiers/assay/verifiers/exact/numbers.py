@@ -24,9 +24,7 @@ _LAYERS = 8
 _PAIRS = {"(": ")", "[": "]", "{": "}", "$": "$"}
 _TEX_PAIRS = {r"\(": r"\)", r"\[": r"\]"}
 _END = ".,;:!"
-_CURRENCY = "".join(
-    chr(code) for code in (0x24, *range(0xA2, 0xA6), 0x58F, 0x60B, 0xE3F, *range(0x20A0, 0x20C1))
-)
+_CURRENCY = "".join(chr(code) for code in (0x24, *range(0xA2, 0xA6), 0x58F, 0x60B, 0xE3F, *range(0x20A0, 0x20C1)))
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.(?P<part>\d*))?(?:[eE](?P<exp>[+-]?\d+))?",
     re.ASCII,

@@ -71,9 +71,7 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
         if value is None:
             return _verdict(spec, candidate, "unparsed", found, answer, several=several)
         equal = any(spec.reader.equal(gold, value) for gold in spec.golds)
-        return _verdict(
-            spec, candidate, "equal" if equal else "unequal", found, answer, value=value, several=several
-        )
+        return _verdict(spec, candidate, "equal" if equal else "unequal", found, answer, value=value, several=several)
 
 
 def _check_options(reference: ExactReference) -> None:
