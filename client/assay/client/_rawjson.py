@@ -73,9 +73,10 @@ def split_object(text: str, at: int = 0, *, numbers: bool = False) -> tuple[dict
     if text[at : at + 1] == "}":
         return members, at + 1
     while True:
+        quoted = text[at : at + 1] == '"'
         name, at = _value(scan, text, at)
         at = _skip(text, at)
-        if not isinstance(name, str) or text[at : at + 1] != ":":
+        if not quoted or text[at : at + 1] != ":":
             raise NotJson("a name and a colon are missing")
         start = _skip(text, at + 1)
         value, end = _value(scan, text, start)
