@@ -84,7 +84,7 @@ def open_output(name: str, *, mode: str = "wb") -> Iterator[BinaryIO]:
 
 def _open(name: str, mode: str) -> BinaryIO:
     try:
-        return open(name, mode)  # type: ignore[return-value]
+        return open(name, mode, buffering=1 << 20)  # type: ignore[return-value]
     except OSError as error:
         raise Unusable(f"{error.strerror or error}", source=name) from None
 
