@@ -108,7 +108,7 @@ class Engine:
         self._submissions.discard(submission)
 
     def _admit(self, batch: Batch) -> None:
-        limits, depth = self.settings.limits, self.depth
+        limits, depth = self.settings.limits, self.depth + self._dispatch.running
         entering = len(batch.entries)
         size = sum(work.size for _, work in works(batch))
         if entering > limits.queue_items or size > limits.queue_bytes:
