@@ -23,11 +23,12 @@ from assay.verifiers.extract import (
 
 _HASH = re.compile(r"(?<!#)####(?!#)")
 _FINDER = re.compile(
-    r"(?:(?<![\w)\]}%.$+\-−])[-+−][$€£¥₹]?|(?<=[^\w)\]}%.][$€£¥₹])[-+−])?"
+    r"(?:(?<![\w)\]}%.+\-−])(?<!\d[$€£¥₹])[-+−][$€£¥₹]?)?"
     r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)(?:[eE][-+−]?\d+(?![\w]))?"
 )
-_NO_DIGIT = re.compile(r"\d")
-_WINDOW = 1_000
+_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
+_MAY_BE_NUMBER = re.compile(r"[\d.,eE+\-−$€£¥₹]*")
+_REACH = 64
 
 
 class Extractor(NamedTuple):
@@ -100,18 +101,20 @@ def _all_numbers(text: str) -> list[Found]:
 
 
 def _last_number(text: str) -> Found | None:
-    """The last number, found from the end: a number never reaches over white space."""
-    reach, end = _WINDOW, len(text)
+    """The last of `_all_numbers`, looked for in the run of number characters around the last digit only."""
+    match = _TO_LAST_DIGIT.match(text)
+    if match is None:
+        return None
+    end, reach = match.end(), _REACH
     while True:
-        start = max(text.rfind(" ", 0, max(0, end - reach)), text.rfind("\n", 0, max(0, end - reach)), 0)
-        last = None
-        for last in _FINDER.finditer(text, start):  # noqa: B007
-            pass
-        if last is not None:
-            return Found(last.group(), last.start(), last.end())
-        if start == 0:
-            return None
+        begin = max(0, end - reach)
+        run = _MAY_BE_NUMBER.match(text[begin:end][::-1])
+        assert run is not None
+        if run.end() < end - begin or begin == 0:
+            break
         reach *= 8
+    *_, last = _FINDER.finditer(text, end - run.end(), end + 1)
+    return Found(last.group(), last.start(), last.end())
 
 
 def _choice_answer(text: str) -> Found | None:

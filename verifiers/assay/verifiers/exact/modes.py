@@ -18,8 +18,12 @@ from assay.verifiers.exact.normalisers import normalise
 from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, parse_number
 from assay.wire.references.exact import ExactReference, Tolerance
 
+MEMBERS = 100_000
+"""Members of a set or list, at most; a longer answer is none."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_QUANTITY = re.compile(r"(?P<number>[^\s\w]{0,2}[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL)
+_QUANTITY = re.compile(
+    r"(?P<number>(?P<mark>[^\s\w]{0,2})[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL
+)
 
 
 class Reader(ABC):
@@ -112,7 +116,7 @@ class QuantityReader(Reader):
         number = None if match is None else parse_number(match["number"])
         if match is None or number is None:
             return None
-        return number, _currency(match["number"]) + " ".join(match["unit"].split())
+        return number, _currency(match["mark"]) + " ".join(match["unit"].split())
 
     def gold(self, value: Any) -> Hashable:
         """(number or interval, unit)."""
@@ -126,9 +130,9 @@ class QuantityReader(Reader):
         return bool(gold[1] == value[1]) and near(gold[0], value[0])
 
 
-def _currency(text: str) -> str:
+def _currency(mark: str) -> str:
     """A currency sign before the number is its unit."""
-    return "".join(character for character in text[:2] if character not in "+-.(" and not character.isdigit())
+    return mark.strip("+-.(")
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,8 @@ class MembersReader(Reader):
         text = text.strip()
         if len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]:
             text = text[1:-1].strip()
+        if text.count(self.sep) >= MEMBERS:
+            return None
         members = [self.member.read(part.strip()) for part in text.split(self.sep)]
         return None if None in members else tuple(members)
 
@@ -151,6 +157,8 @@ class MembersReader(Reader):
         """The members of an array."""
         if not isinstance(value, list) or not value:
             raise InvalidReference("must be an array that is not empty", field="gold")
+        if len(value) > MEMBERS:
+            raise InvalidReference(f"holds more than {MEMBERS} members", field="gold")
         return tuple(self.member.gold(member) for member in value)
 
     def equal(self, gold: Hashable, value: Hashable) -> bool:

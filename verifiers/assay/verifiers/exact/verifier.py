@@ -114,13 +114,18 @@ def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, bool]:
     if spec.multiple == "first":
         return found[0], False
     last = spec.extractor.last(text)
-    return last or found[-1], last is None or len({_content(spec, answer) for answer in found}) > 1
+    return last or found[-1], last is None or _differ(spec, found)
 
 
-def _content(spec: ExactSpec, answer: Found) -> Hashable:
-    """What makes two contents different: their values, or their texts where they have none."""
-    value = spec.reader.read(answer.text)
-    return ("text", answer.text) if value is None else ("value", value)
+def _differ(spec: ExactSpec, found: list[Found]) -> bool:
+    """Whether two contents differ: in value, or in text where they have none. Each text is read once."""
+    contents = set()
+    for text in dict.fromkeys(answer.text for answer in found):
+        value = spec.reader.read(text)
+        contents.add(("text", text) if value is None else ("value", value))
+        if len(contents) > 1:
+            return True
+    return False
 
 
 def _verdict(
