@@ -35,9 +35,7 @@ def test_a_missing_score_is_no_verdict(reference: dict[str, Any]) -> None:
         given(reference, other=1.0, judge=None)
 
 
-@pytest.mark.parametrize(
-    "reference", [{}, {"name": "a", "score": 1}, {"name": ""}, {"score": "1"}, {"score": True}]
-)
+@pytest.mark.parametrize("reference", [{}, {"name": "a", "score": 1}, {"name": ""}, {"score": "1"}, {"score": True}])
 def test_exactly_one_source(reference: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         GivenReference.model_validate(reference)
