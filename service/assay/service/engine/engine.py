@@ -212,9 +212,14 @@ class Engine:
             self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
 
 
+class _Described(msgspec.Struct):
+    name: str
+    version: int
+    reads: frozenset[str]
+    sandboxed: bool
+    cpu_s: float
+
+
 def _facts(entry: Mapping[str, object]) -> VerifierFacts:
-    return msgspec.convert(
-        {key: entry[key] for key in ("name", "version", "reads", "sandboxed", "cpu_s")},
-        VerifierFacts,
-        strict=False,
-    )
+    told = msgspec.convert(entry, _Described)
+    return VerifierFacts(**{name: getattr(told, name) for name in told.__struct_fields__})

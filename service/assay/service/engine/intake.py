@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -90,11 +91,11 @@ class Intake:
     def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
         self._check(item)
         facts = self._facts(str(item.verifier))
-        fields = _fields(item, facts, codec)
+        reference = self._reference(_json("reference", item.reference, codec), owner)
         return Work(
             id=name, facts=facts, completion=self._completion(item.completion, codec),  # type: ignore[arg-type]
-            reference=self._reference(_json("reference", item.reference, codec), owner),
-            fields=fields, owner=owner, group=item.group or None, run=item.run or "",
+            reference=reference, reference_digest=sha256(reference).digest(), fields=_fields(item, facts, codec),
+            owner=owner, group=item.group or None, run=item.run or "",
             options=self._options(item.options), truncated=item.truncated is True,
         )  # fmt: skip
 
