@@ -1,0 +1,1 @@
+def run(head,blobs): return 1
