@@ -41,11 +41,15 @@ CEILINGS = Limits(
     open_files=1024, stack_mb=1024,
 )  # fmt: skip
 """The most that a row may ask for."""
+_RUNTIME_OVERHEAD = {"processes": 64, "memory_mb": 512, "stack_mb": 0}
+"""What a language's runtime may need on top of what the row asks for."""
 
 
-def check(limits: Limits, ceilings: Limits = CEILINGS) -> None:
+def check(limits: Limits, ceilings: Limits = CEILINGS, *, with_runtime: bool = False) -> None:
     """Raises `LimitTooHigh` naming the first limit above its ceiling, or not above zero."""
     for field in fields(Limits):
         value, ceiling = getattr(limits, field.name), getattr(ceilings, field.name)
+        if ceiling is not None and with_runtime:
+            ceiling += _RUNTIME_OVERHEAD.get(field.name, 0)
         if value is not None and not 0 < value <= ceiling:
             raise LimitTooHigh(f"{field.name} must be above 0 and at most {ceiling:g} on this host")

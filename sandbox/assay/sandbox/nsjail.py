@@ -147,7 +147,7 @@ class NsJail:
             time_limit=0, hostname="jail", cwd="/box", nice_level=0, log_level=LogLevel.ERROR,
             rlimit_as_type=RLimitType.INF, rlimit_cpu_type=RLimitType.INF, rlimit_fsize_type=RLimitType.INF,
             rlimit_nofile=1024, rlimit_core=0, rlimit_nproc_type=RLimitType.HARD,
-            rlimit_stack=64, rlimit_stack_type=RLimitType.VALUE,
+            rlimit_stack=1024, rlimit_stack_type=RLimitType.VALUE,
             clone_newnet=True, iface_no_lo=True, mount_proc=False, pass_fd=[control],
             cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in _ENVIRONMENT.items()],
         )  # fmt: skip

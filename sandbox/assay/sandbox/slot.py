@@ -5,8 +5,8 @@
 
 A jail that dies with a run alive: if the kernel killed for memory, `memory_limit`; else the run is
 tried once more in a fresh jail, and a second death is the program's doing (`runtime_error`). A run
-that timed out while it stood without a CPU for a good part of its time, and had CPU seconds left, is
-run once more. Everything that is nobody's doing raises `Unavailable`. Not thread-safe.
+is granted the time that it stood without a CPU, once over; if even that was not enough and it had CPU
+seconds left, it is run once more. Everything that is nobody's doing raises `Unavailable`. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.sandbox.spec import RunResult, RunSpec, Status
 
 FD_VARIABLE = "ASSAY_SANDBOX_FD"
 _RUNS_PER_JAIL = 1000
-_NOISY_SHARE = 0.25
+_CPU_SPARE = 0.9
 _FAULTS = {"MissingEnvironment": MissingEnvironment, "MissingLanguage": MissingLanguage}
 
 
@@ -51,6 +51,11 @@ class Slot:
         self._jails: dict[JailKind, _Jail] = {}
         self._artefacts: dict[str, int] = {}
 
+    @classmethod
+    def from_descriptor(cls, fd: int) -> Slot:
+        """The slot behind a descriptor that `Supervisor.connect` gave; takes it over."""
+        return cls(socket.socket(fileno=fd))
+
     def close(self) -> None:
         """Give the slot back; the supervisor ends its jails."""
         for jail in self._jails.values():
@@ -73,7 +78,7 @@ class Slot:
         try: a jail that dies then is a `runtime_error` of its own run.
         """
         for spec in specs:
-            limits_.check(spec.limits)
+            limits_.check(spec.limits, with_runtime=True)
         try:
             jails = [self._jail(spec) for spec in specs]
             executions = [self._start(jail, spec) for jail, spec in zip(jails, specs, strict=True)]
@@ -187,7 +192,8 @@ class Slot:
 def _was_noise(spec: RunSpec, result: RunResult) -> bool:
     if result.status is not Status.TIMEOUT or spec.stdout is not None or not isinstance(spec.stdin, bytes):
         return False
-    return result.cpu_s < spec.limits.cpu_seconds and result.delay_s > _NOISY_SHARE * spec.limits.wall_s
+    exhausted = result.delay_s >= spec.limits.wall_s  # the zygote grants at most that much
+    return exhausted and result.cpu_s < _CPU_SPARE * spec.limits.cpu_seconds
 
 
 def _ended(status: Status) -> RunResult:
@@ -203,5 +209,5 @@ def slot() -> Slot:
         raise Unavailable("this process has no sandbox slot")
     with contextlib.suppress(OSError):
         os.set_inheritable(int(text), False)
-        return Slot(socket.socket(fileno=int(text)))
+        return Slot.from_descriptor(int(text))
     raise Unavailable("the sandbox slot of this process is closed")

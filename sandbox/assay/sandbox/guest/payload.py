@@ -12,6 +12,7 @@ import json
 import os
 import struct
 import sys
+import threading
 import traceback
 from typing import Any, NoReturn
 
@@ -28,6 +29,7 @@ ACTIONS = {
 
 def warm(modules: list[str]) -> None:
     """Import `modules` (and touch the compiler) so that runs start with them loaded."""
+    threading.stack_size(16 << 20)  # not the jail's hard limit, which threads would take by default
     for name in modules:
         importlib.import_module(name)
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})

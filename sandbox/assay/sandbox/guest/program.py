@@ -92,11 +92,11 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     try:
         body()
     except BaseException as error:
-        code = _report(error)
+        code = report(error)
     try:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:
-        _report(error)
+        report(error)
     atexit._run_exitfuncs()
     with contextlib.suppress(BaseException):
         _tear_down(module)
@@ -107,7 +107,7 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     return code
 
 
-def _report(error: BaseException) -> int:
+def report(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return (error.code or 0) & 0xFF
@@ -120,7 +120,7 @@ def _report(error: BaseException) -> int:
     try:
         sys.excepthook(type(error), error, trace)
     except SystemExit as ending:
-        return _report(ending)
+        return report(ending)
     except BaseException:
         traceback.print_exc()
     if isinstance(error, KeyboardInterrupt):

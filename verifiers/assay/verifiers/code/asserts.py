@@ -1,0 +1,2 @@
+"""stub"""
+def run(candidacy): raise NotImplementedError
