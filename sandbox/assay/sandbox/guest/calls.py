@@ -166,7 +166,7 @@ def _answer(names: dict[str, Any], given: dict[str, Any], call: Head) -> Any:
 def _callback_calls(value: Any) -> Any:
     if type(value) is Callback:
         return values.Encoder().encode(value.calls)
-    return {"o": "object"}
+    return None
 
 
 def _type_name(error: BaseException) -> str:
@@ -174,7 +174,7 @@ def _type_name(error: BaseException) -> str:
 
 
 def _send(index: int, answer: Any) -> None:
-    data = values.json.dumps([index, answer], separators=(",", ":")).encode() + b"\n"
+    data = values.json_dumps([index, answer]).encode() + b"\n"
     view = memoryview(data)
     while view:
         view = view[os.write(RESULT_FD, view) :]

@@ -19,6 +19,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+json_dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+"""Bound at import, so that a program that patches the module `json` harms nobody but its own code."""
 MAX_DEPTH = 400
 MAX_NODES = 2_000_000
 MAX_NODE_CHAIN = 100_000
@@ -53,8 +55,11 @@ class Chain(list[Any]):
     """A chain of ListNodes."""
 
 
+_EXACT = (list, dict, tuple, set, frozenset, str, int, float, bytes)
+
+
 class Encoder:
-    """Encodes one message; `handle` may turn an object that cannot cross into something else."""
+    """Encodes one message; `handle` is asked first for every value of no plain type (None: as usual)."""
 
     def __init__(self, handle: Callable[[Any], Any] | None = None) -> None:
         self._handle = handle
@@ -69,6 +74,10 @@ class Encoder:
         kind = type(value)
         if value is None or kind is bool:
             return value
+        if self._handle is not None and kind not in _EXACT:
+            form = self._handle(value)
+            if form is not None:
+                return form
         scalar = _encode_scalar(value, kind)
         if scalar is not None:
             return scalar
@@ -84,8 +93,9 @@ class Encoder:
         bases = kind.__mro__
         if list in bases:
             items = [self.encode(item, depth) for item in list.__iter__(value)]
-            tag = {"Tree": "T", "Chain": "L"}.get(kind.__name__) if kind in (Tree, Chain) else None
-            return {tag: items} if tag else items
+            if kind in (Tree, Chain):
+                return {"T" if kind is Tree else "L": items}
+            return items
         if tuple in bases:
             return {"u": [self.encode(item, depth) for item in tuple.__iter__(value)]}
         if dict in bases:
@@ -103,8 +113,6 @@ class Encoder:
             return {"T": [self.encode(item, depth) for item in flatten_tree(value)]}
         if name == "ListNode":
             return {"L": [self.encode(item, depth) for item in flatten_chain(value)]}
-        if self._handle is not None:
-            return self._handle(value)
         return {"o": str.__str__(name)[:100]}
 
 
@@ -184,7 +192,7 @@ def flatten_chain(node: Any) -> list[Any]:
 
 def dumps(value: Any, handle: Callable[[Any], Any] | None = None) -> bytes:
     """`value` as one line of text. Raises `TooLarge`."""
-    return json.dumps(Encoder(handle).encode(value), ensure_ascii=True, separators=(",", ":")).encode()
+    return json_dumps(Encoder(handle).encode(value)).encode()
 
 
 def loads(text: bytes, resolve: Callable[[str, Any], Any] | None = None) -> Any:
@@ -195,7 +203,7 @@ def loads(text: bytes, resolve: Callable[[str, Any], Any] | None = None) -> Any:
 def parse(text: bytes) -> Any:
     """JSON text from a jail: no NaN, no long decimal integers, no deep nesting. Raises `Malformed`."""
     try:
-        return json.loads(text, parse_int=_small_int, parse_float=_no_float, parse_constant=_no_constant)
+        return _DECODER.decode(text.decode())
     except (ValueError, RecursionError) as error:
         raise Malformed("not an encoded value") from error
 
@@ -257,6 +265,7 @@ def _decode_container(tag: str, items: list[Any]) -> Any:
         raise Malformed("not an encoded value") from error
 
 
+_DECODER = json.JSONDecoder(parse_int=_small_int, parse_float=_no_float, parse_constant=_no_constant)
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "i": lambda text: int(text, 16),
     "f": float.fromhex,
