@@ -1,10 +1,10 @@
 """Faults of the sandbox itself. A failing *program* is data (`RunResult`), never one of these.
 
-    SandboxError
-    ├── Unavailable        no backend holds here, or the supervisor is gone: retry later or elsewhere
-    │   ├── MissingLanguage      no toolchain for that language on this host
-    │   └── MissingEnvironment   no package environment of that name on this host
-    └── LimitTooHigh       a limit above this host's ceiling: refused, never clamped
+SandboxError
+├── Unavailable        no backend holds here, or the supervisor is gone: retry later or elsewhere
+│   ├── MissingLanguage      no toolchain for that language on this host
+│   └── MissingEnvironment   no package environment of that name on this host
+└── LimitTooHigh       a limit above this host's ceiling: refused, never clamped
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ def open_state_dir(path: Path) -> Path:
     path.mkdir(mode=0o755, parents=True, exist_ok=True)
     info = path.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
-        raise Unavailable(f"state folder {path} must be a folder of uid {os.getuid()} that no other can write")
+        raise Unavailable(
+            f"state folder {path} must be a folder of uid {os.getuid()} that no other can write"
+        )
     return path
 
 
@@ -145,7 +147,9 @@ class _Interpreter:
     def library_folders(self) -> tuple[str, ...]:
         """The linker's own folder and libc's: the linker looks there unasked."""
         names = (self.loader, "libc.so.6")
-        return tuple(dict.fromkeys(os.path.realpath(path.parent) for path, name in self.libraries if name in names))
+        return tuple(
+            dict.fromkeys(os.path.realpath(path.parent) for path, name in self.libraries if name in names)
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -192,7 +196,9 @@ def _skeleton_digest(library_folders: tuple[str, ...]) -> str:
     digest = hashlib.sha256(seccomp.default_filter())
     for name, source in _guest_sources():
         digest.update(f"{name}:{len(source)}:".encode() + source)
-    digest.update(repr((_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, "layout 1")).encode())
+    digest.update(
+        repr((_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, "layout 1")).encode()
+    )
     return digest.hexdigest()
 
 

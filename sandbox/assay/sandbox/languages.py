@@ -11,9 +11,11 @@ import glob
 import hashlib
 import os
 import sys
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
+
+import tomllib
 
 from assay.sandbox.errors import MissingLanguage
 from assay.sandbox.limits import Limits
@@ -55,10 +57,14 @@ class Toolchain:
 def table() -> dict[str, Language]:
     """The shipped table by name."""
     text = files("assay.sandbox").joinpath("policy/languages.toml").read_text()
-    return {
-        name: Language(name=name, **{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
-        for name, row in tomllib.loads(text).items()
+    return {name: _language(name, row) for name, row in tomllib.loads(text).items()}
+
+
+def _language(name: str, row: dict[str, Any]) -> Language:
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
     }
+    return Language(name=name, **fields)
 
 
 @functools.cache
@@ -71,7 +77,9 @@ def toolchain(name: str) -> Toolchain:
     """The toolchain of a language. Raises `MissingLanguage`."""
     found = found_languages().get(name)
     if found is None:
-        raise MissingLanguage(f"no toolchain for that language on this host; found: {', '.join(found_languages())}")
+        raise MissingLanguage(
+            f"no toolchain for that language on this host; found: {', '.join(found_languages())}"
+        )
     return found
 
 

@@ -118,7 +118,9 @@ class NsJail:
         log = os.memfd_create("nsjail-log")
         try:
             with theirs:
-                process = self._spawn(self._config(kind, environment, uid, theirs.fileno()), theirs, group, log)
+                process = self._spawn(
+                    self._config(kind, environment, uid, theirs.fileno()), theirs, group, log
+                )
         except BaseException:
             ours.close()
             os.close(log)
@@ -152,7 +154,9 @@ class NsJail:
             cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in _ENVIRONMENT.items()],
         )  # fmt: skip
         config.uidmap = [IdMap(inside_id="1000", outside_id=str(uid), count=1)]
-        config.gidmap = [IdMap(inside_id="1000", outside_id=str(uid if os.getuid() == 0 else os.getgid()), count=1)]
+        config.gidmap = [
+            IdMap(inside_id="1000", outside_id=str(uid if os.getuid() == 0 else os.getgid()), count=1)
+        ]
         config.mount = _mounts(self.built, kind, environment)
         config.exec_bin = _command(self.built, kind, environment, control)
         return config
@@ -165,8 +169,14 @@ def _bind(source: Path | str, inside: str, *, mandatory: bool = True) -> MountPt
 def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> list[MountPt]:
     mounts = [_bind(built.root, "/"), _bind(built.python, "/opt/python")]
     if kind.image == "system":
-        mounts += [_bind(f"/{name}", f"/{name}") for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")]
-        mounts += [_bind(f"/etc/{name}", f"/etc/{name}") for name in image.SYSTEM_ETC if os.path.exists(f"/etc/{name}")]
+        mounts += [
+            _bind(f"/{name}", f"/{name}") for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")
+        ]
+        mounts += [
+            _bind(f"/etc/{name}", f"/etc/{name}")
+            for name in image.SYSTEM_ETC
+            if os.path.exists(f"/etc/{name}")
+        ]
         mounts += [
             MountPt(dst=f"/{name}", fstype="tmpfs", rw=False, is_dir=True, options="size=4096", nosuid=True)
             for name in image.MASKED if os.path.isdir(f"/{name}")
@@ -177,7 +187,9 @@ def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> lis
             mounts.append(_bind("/usr/share/zoneinfo", "/usr/share/zoneinfo"))
     if environment.site is not None:
         mounts.append(_bind(environment.site, "/opt/site"))
-    mounts.append(MountPt(dst="/proc", fstype="proc", rw=True, is_dir=True, nosuid=True, nodev=True, noexec=True))
+    mounts.append(
+        MountPt(dst="/proc", fstype="proc", rw=True, is_dir=True, nosuid=True, nodev=True, noexec=True)
+    )
     mounts += [
         MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=True, nosuid=True, noexec=True)
         for name in image.DEVICES
@@ -191,7 +203,18 @@ def _is_real_folder(path: str) -> bool:
 
 def _command(built: image.Image, kind: JailKind, environment: Environment, control: int) -> Exe:
     zygote = "/assay/assay/sandbox/guest/zygote.py"
-    arguments = ["-E", "-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control), *environment.preload]
+    arguments = [
+        "-E",
+        "-s",
+        "-B",
+        "-P",
+        "-X",
+        "utf8",
+        zygote,
+        "/assay/filter",
+        str(control),
+        *environment.preload,
+    ]
     if kind.image == "system":  # the interpreter's own libraries, not the system folders'
         loader = ["--library-path", "/opt/python/shared", built.executable]
         return Exe(path="/opt/python/shared/" + built.loader, arg=[*loader, *arguments])

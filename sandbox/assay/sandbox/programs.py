@@ -39,7 +39,9 @@ class CompileFailed(Exception):
         self.result = result
 
 
-def python_program(source: bytes, *, stdin: bytes | int = b"", limits: Limits | None = None, **fields: Any) -> RunSpec:
+def python_program(
+    source: bytes, *, stdin: bytes | int = b"", limits: Limits | None = None, **fields: Any
+) -> RunSpec:
     """A Python script, run as `__main__` by a fork of a warm interpreter."""
     return RunSpec(
         action="script",

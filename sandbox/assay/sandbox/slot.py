@@ -71,7 +71,9 @@ class Slot:
             (result,) = self.run_together([spec])
         return result
 
-    def run_together(self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()) -> list[RunResult]:
+    def run_together(
+        self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()
+    ) -> list[RunResult]:
         """Run several programs at once, each in a jail of its own (their roles must differ).
 
         `close_after_start` are our copies of the pipes between them. With pipes there is no second

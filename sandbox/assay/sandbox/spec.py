@@ -38,7 +38,7 @@ class RunSpec:
     blobs: Sequence[bytes] = ()
     stdin: bytes | int = b""
     stdout: int | None = None
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     outputs: int = 0
     output_bytes: int = 8 << 20
     descriptors: tuple[int, ...] = ()

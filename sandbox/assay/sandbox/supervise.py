@@ -116,7 +116,9 @@ class Server:
         self._selector.register(slot.channel, selectors.EVENT_READ, lambda: self._from_lane(slot))
         wire.send(self._parent, {"slot": number})
         with contextlib.suppress(SandboxError):
-            self._start(slot, JailKind(image="python", environment="plain", role="program", owner=""), waiting=False)
+            self._start(
+                slot, JailKind(image="python", environment="plain", role="program", owner=""), waiting=False
+            )
 
     def _from_lane(self, slot: _Slot) -> None:
         try:

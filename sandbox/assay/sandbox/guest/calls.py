@@ -42,6 +42,7 @@ class Callback:
         self.calls: list[list[Any]] = []
 
     def __call__(self, *args: Any) -> Any:
+        """Note the call; the table's answer, or the default."""
         self.calls.append(list(args))
         return next((result for given, result in self._table if given == list(args)), self._default)
 

@@ -3,8 +3,7 @@
 The program's names appear as proxies over a relay. Assertions are counted by the instrumented code:
 none executed is no pass. TestCase classes and `test_*` functions run even if the script does not run
 them; a skip is no pass. The verdict goes to the host alone, on a pipe that the program never sees.
-The same file judges checkers and interactors in Python, and, where a row says `trust: low`, tests in
-the program's own process.
+Where a row says `trust: low`, tests run in the program's own process.
 """
 
 from __future__ import annotations
@@ -61,7 +60,9 @@ def _call(name: str, where: ast.AST, *args: ast.expr) -> ast.Expr:
 def instrument(text: bytes) -> tuple[types.CodeType, set[str], set[str]]:
     """The counting code, the names that it loads, and the names that it binds at module level."""
     tree = ast.parse(text, "<tests>")
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    loaded = {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
     bound = {name for node in tree.body for name in _bound(node)}
     tree = Counting().visit(tree)
     for node in tree.body:
@@ -141,7 +142,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
         return _conclude({"invalid": True})
     wanted = {name for name in loaded if name not in bound and not hasattr(builtins, name)}
     pytest_shim.install()
-    unittest.main = lambda *args, **keywords: None  # type: ignore[assignment,misc]
+    unittest.main = lambda *args, **keywords: None  # type: ignore[assignment]
     if head.get("low_trust"):
         return _judge_together(head, blobs[1:], code)
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=False)
@@ -204,5 +205,3 @@ def _tell(data: bytes) -> None:
 def _conclude(verdict: dict[str, Any]) -> int:
     _tell(values.json_dumps(verdict).encode() + b"\n")
     return 0
-
-

@@ -16,7 +16,7 @@ import threading
 import traceback
 from typing import Any, NoReturn
 
-from assay.sandbox.guest import calls, judge, program, serve
+from assay.sandbox.guest import calls, judge, program, referee, scripts, serve
 
 ACTIONS = {
     "script": program.script,
@@ -24,6 +24,9 @@ ACTIONS = {
     "calls": calls.run,
     "serve": serve.run,
     "judge": judge.run,
+    "scripts": scripts.run,
+    "check": referee.check,
+    "interact": referee.interact,
 }
 
 

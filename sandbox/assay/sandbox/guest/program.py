@@ -33,10 +33,15 @@ def prepare_interpreter(argv: list[str], path: str) -> None:
     sys.argv = list(argv)
     sys.path.insert(0, path)
     if not stat.S_ISREG(os.fstat(0).st_mode):
-        sys.stdin = sys.__stdin__ = io.TextIOWrapper(open(0, "rb", closefd=False), encoding="utf-8")
+        sys.stdin = text_stream(0, "rb")
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
+
+
+def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
+    """A standard stream on a descriptor that stays open."""
+    return io.TextIOWrapper(open(fd, mode, closefd=False), encoding="utf-8")
 
 
 def write_files(head: Head, blobs: list[bytes]) -> None:
@@ -108,6 +113,7 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
 
 
 def report(error: BaseException) -> int:
+    """Show an uncaught exception as the interpreter would; returns the exit code it means."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return (error.code or 0) & 0xFF

@@ -52,7 +52,7 @@ def raises(expected: Any, *args: Any, match: str | None = None, **keywords: Any)
     return caught
 
 
-class approx:  # noqa: N801
+class approx:
     """As `pytest.approx` for numbers, and lists, tuples and dicts of them."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -77,7 +77,9 @@ class approx:  # noqa: N801
                 and all(self._close(a, b) for a, b in zip(actual, expected, strict=True))
             )
         if isinstance(expected, (int, float)) and not isinstance(expected, bool):
-            if not isinstance(actual, (int, float)) or not (math.isfinite(actual) and math.isfinite(expected)):
+            if not isinstance(actual, (int, float)) or not (
+                math.isfinite(actual) and math.isfinite(expected)
+            ):
                 return bool(actual == expected)
             relative = 1e-6 if self._rel is None and self._abs is None else self._rel or 0.0
             absolute = 1e-12 if self._abs is None else self._abs

@@ -43,6 +43,10 @@ def _not_found(*_: Any) -> Any:
     raise TypeError("unsupported operation")
 
 
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda mine, other: operation(other, mine)
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int, "float": float,
     "complex": complex, "abs": abs, "round": round, "iter": iter, "next": next, "reversed": reversed,
@@ -52,17 +56,44 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "exit": lambda target, *args: type(target).__exit__(target, *args),
     "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
     "delitem": operator.delitem, "index": operator.index,
-    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert")},
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: getattr(operator, name) for name in ("neg", "pos", "invert")},
 }  # fmt: skip
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift")
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+)
 for _name in _BINARY:
     OPERATIONS[_name] = getattr(operator, _name)
-    OPERATIONS["r" + _name] = lambda a, b, _f=getattr(operator, _name): _f(b, a)
+    OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
     OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
 _FORWARDED = tuple(
     name for name in OPERATIONS if name not in ("eq", "ne", "hash", "dir", "call", "repr", "next", "bytes")
 )
-_HARMLESS = ("len", "bool", "str", "iter", "getitem", "setitem", "delitem", "enter", "exit", "reversed", "format")
+_HARMLESS = (
+    "len",
+    "bool",
+    "str",
+    "iter",
+    "getitem",
+    "setitem",
+    "delitem",
+    "enter",
+    "exit",
+    "reversed",
+    "format",
+)
 """Operators that tell the object nothing of what the tests expect."""
 
 
@@ -82,6 +113,7 @@ class RemoteFunction(Remote):
     __name__ = "function"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it over there."""
         return self._peer.operate("call", self._handle, args, keywords)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -146,6 +178,7 @@ class RemoteThing(Remote):
         return str(self._peer.operate("repr", self._handle))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it over there."""
         return self._peer.operate("call", self._handle, args, keywords)
 
     def __next__(self) -> Any:
@@ -177,6 +210,7 @@ class RemoteType(type):
     _handle: int
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        """Make an instance over there."""
         return cls._peer.operate("call", cls._handle, args, keywords)
 
     def __getattr__(cls, name: str) -> Any:
@@ -217,7 +251,7 @@ class Peer:
         self._arguments: list[Any] = []
         self._lock = threading.RLock()
 
-    # -- asking ------------------------------------------------------------------------------------
+    # -- asking ----------------------------------------
 
     def operate(self, name: str, handle: int, args: Any = (), keywords: Any = None) -> Any:
         """Apply an operation to an object of the other end."""
@@ -274,7 +308,7 @@ class Peer:
             self.lied = True
             raise LyingObject("an object claims to equal anything")
 
-    # -- serving ---------------------------------------------------------------------------------------
+    # -- serving ----------------------------------------
 
     def serve(self, request: Any) -> Any:
         """The answer to a request of the other end."""
@@ -309,7 +343,8 @@ class Peer:
         if what == "op":
             if not self.trusting and name not in ("call", "next", "iter"):
                 raise TypeError("not offered to the program")
-            return OPERATIONS.get(name, _not_found)(target, *args, **keywords)
+            operation: Callable[..., Any] = OPERATIONS.get(name, _not_found)
+            return operation(target, *args, **keywords)
         if not self.trusting and (name.startswith("_") or type(target) not in self.exported):
             raise AttributeError(name)
         if what == "get":
@@ -317,8 +352,10 @@ class Peer:
         if what == "await":
             return asyncio.run(target)
         if what == "set":
-            return setattr(target, name, self.decode(request["v"]))
-        return delattr(target, name)
+            setattr(target, name, self.decode(request["v"]))
+            return None
+        delattr(target, name)
+        return None
 
     def _result(self, result: Any, given: list[Any]) -> Any:
         for index, item in enumerate(given):
@@ -333,7 +370,9 @@ class Peer:
     def _encode_exception(self, error: BaseException) -> Any:
         kind = type(error)
         fields = getattr(error, "__dict__", {})
-        public = {key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")}
+        public = {
+            key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")
+        }
         return {
             "class": self.exported.get(kind),
             "names": stdtypes.exception_names(kind),
@@ -341,7 +380,7 @@ class Peer:
             "attrs": {key: self.encode(item) for key, item in public.items()},
         }
 
-    # -- values ----------------------------------------------------------------------------------------------
+    # -- values ----------------------------------------
 
     def encode(self, value: Any) -> Any:
         """The form of any value: by content, or as a handle."""
@@ -358,10 +397,15 @@ class Peer:
         name = stdtypes.builtin_name(value)
         if name is not None:
             return {"B": name}
-        for form in (stdtypes.encode_value(value, self.encode), stdtypes.encode_namedtuple(value, self.encode)):
+        for form in (
+            stdtypes.encode_value(value, self.encode),
+            stdtypes.encode_namedtuple(value, self.encode),
+        ):
             if form is not None:
                 return form
-        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
+        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(
+            kind.__mro__
+        ):
             return None
         if kind.__name__ in ("TreeNode", "ListNode"):
             return None
@@ -431,7 +475,7 @@ class Peer:
             self._classes[name] = RemoteType(name, tuple(parents) or (RemoteObject,), body)
         return self._classes[name]
 
-    # -- messages ------------------------------------------------------------------------------------------------
+    # -- messages ----------------------------------------
 
     def send(self, message: Any) -> None:
         """Write one message. Raises `PeerGone`."""

@@ -24,7 +24,9 @@ def run(head: Head, blobs: list[bytes]) -> int:
         program.report(error)
         peer.send({"failed": stdtypes.exception_names(type(error))})
         return 1
-    names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
+    names = {
+        name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]
+    }
     peer.send({"names": _offers(peer, {name: names[name] for name in wanted if name in names})})
     try:
         while True:
@@ -51,8 +53,6 @@ def _offers(peer: relay.Peer, names: dict[str, Any]) -> list[Any]:
 
 def _is_own_class(item: Any) -> bool:
     return isinstance(item, type) and item.__module__ == "solution"
-
-
 
 
 def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:

@@ -53,11 +53,12 @@ _FROM_PARTS: dict[str, Callable[[Any], Any]] = {
     "notimplemented": lambda p: NotImplemented,
     "ellipsis": lambda p: ...,
 }
-SHARED_MODULES = frozenset(
-    "abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal "
-    "enum fractions functools hashlib heapq io itertools json math numbers operator os os.path posixpath random re "
-    "statistics string struct sys textwrap time typing uuid".split()
-)
+_SHARED = """
+abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
+fractions functools hashlib heapq io itertools json math numbers operator os os.path posixpath random re
+statistics string struct sys textwrap time typing uuid
+"""
+SHARED_MODULES = frozenset(_SHARED.split())
 """Modules that tests may see under the program's name for them: their own copy, not the program's."""
 _NO_EXCEPTIONS_OF = frozenset({"unittest", "doctest", "bdb", "pdb", "test"})
 _NEVER = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration)
@@ -93,7 +94,7 @@ def decode_value(tag: str, body: Any, decode: Callable[[Any], Any]) -> Any:
 @cache
 def _namedtuple(name: str, fields: tuple[str, ...]) -> Any:
     usable = name if name.isidentifier() and not keyword.iskeyword(name) else "tuple_"
-    return collections.namedtuple(usable, fields, rename=True)  # noqa: PYI024
+    return collections.namedtuple(usable, fields, rename=True)
 
 
 def builtin_name(value: Any) -> str | None:
@@ -115,9 +116,9 @@ def shared_name(value: Any) -> list[str] | None:
     if isinstance(value, type(sys)):
         name = value.__name__
         return [name] if name in SHARED_MODULES else None
-    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if isinstance(module, str) and isinstance(name, str) and module in SHARED_MODULES:
-        return [module, name]
+    module, found = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if isinstance(module, str) and isinstance(found, str) and module in SHARED_MODULES:
+        return [module, found]
     return None
 
 
@@ -152,7 +153,11 @@ def _exception(entry: Any) -> type[Exception] | None:
         return None
     module, name = entry
     top = module.partition(".")[0]
-    if top in _NO_EXCEPTIONS_OF or top not in sys.stdlib_module_names | {"builtins"} or not name.isidentifier():
+    if (
+        top in _NO_EXCEPTIONS_OF
+        or top not in sys.stdlib_module_names | {"builtins"}
+        or not name.isidentifier()
+    ):
         return None
     found = getattr(builtins if module == "builtins" else _loaded(module), name, None)
     if isinstance(found, type) and issubclass(found, BaseException):

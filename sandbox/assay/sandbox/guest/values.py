@@ -14,6 +14,7 @@ nesting. Both sides use this file; the trusted side never calls anything that a 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import types
 from collections.abc import Callable
@@ -149,10 +150,8 @@ def _fields(node: Any) -> dict[str, Any]:
                     found[name] = member.__get__(node)
                 except AttributeError:
                     continue
-    try:
+    with contextlib.suppress(AttributeError):
         found.update(object.__getattribute__(node, "__dict__"))
-    except AttributeError:
-        pass
     return found
 
 
@@ -196,7 +195,7 @@ def dumps(value: Any, handle: Callable[[Any], Any] | None = None) -> bytes:
 
 
 def loads(text: bytes, resolve: Callable[[str, Any], Any] | None = None) -> Any:
-    """The value behind `text`. Raises `Malformed`. `resolve(tag, body)` builds what this file does not know."""
+    """The value behind `text`. `resolve(tag, body)` builds what is unknown here. Raises `Malformed`."""
     return decode(parse(text), resolve)
 
 

@@ -22,7 +22,12 @@ from assay.wire.references.code import AssertsTest
 
 _HEARD = b"heard\n"
 _T_EXTRA_S = 2.0
-_REASONS = {"load": "runtime_error", "error": "runtime_error", "gone": "runtime_error", "exit": "wrong_output"}
+_REASONS = {
+    "load": "runtime_error",
+    "error": "runtime_error",
+    "gone": "runtime_error",
+    "exit": "wrong_output",
+}
 _SOLUTION = {"name": "solution.py", "files": [["solution.py", 0o644, 0]], "source": 0}
 
 
@@ -30,7 +35,9 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
     """The outcomes of the units in order, fewer after an early stop."""
     reference = candidacy.spec.reference
     judge = _together if reference.trust == "low" else _apart
-    tests = [partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)]
+    tests = [
+        partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)
+    ]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
@@ -75,7 +82,7 @@ def _apart(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
 
 def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]:
     to_c, to_t = pipe(), pipe()
-    common = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
+    common: dict[str, Any] = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
     program = RunSpec(
         action="serve", head=_SOLUTION, blobs=[candidacy.source], limits=candidacy.limits,
         descriptors=(to_c[0], to_t[1]), **common,
@@ -105,5 +112,3 @@ def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]
     spec = replace(spec, head={**head, "files": [["solution.py", 0o644, 0]]})
     result = candidacy.slot.run(spec)
     return result, result.outputs[0] if result.outputs else b""
-
-

@@ -80,7 +80,11 @@ def _close(a: float, b: float, tolerance: float) -> bool:
 
 
 def _equal_numbers(a: float, b: float) -> bool:
-    return math.isfinite(a) and math.isfinite(b) and a == b if isinstance(a, float) or isinstance(b, float) else a == b
+    return (
+        math.isfinite(a) and math.isfinite(b) and a == b
+        if isinstance(a, float) or isinstance(b, float)
+        else a == b
+    )
 
 
 def _same(returned: Any, expected: Any, numbers: Callable[[float, float], bool]) -> bool:

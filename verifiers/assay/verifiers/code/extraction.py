@@ -24,10 +24,11 @@ _TAGS = {
     "go": {"go", "golang"},
     "rust": {"rust", "rs"},
 }
-_NOT_PROGRAMS = {
-    "text", "txt", "plaintext", "plain", "output", "input", "stdin", "stdout", "console", "json", "yaml", "xml",
-    "html", "css", "markdown", "md", "diff", "latex", "tex", "math", "pseudocode", "sql", "csv", "log", "mermaid",
-}  # fmt: skip
+_OTHER_TAGS = """
+text txt plaintext plain output input stdin stdout console json yaml xml html css markdown md diff latex tex
+math pseudocode sql csv log mermaid
+"""
+_NOT_PROGRAMS = frozenset(_OTHER_TAGS.split())
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from assay.sandbox import CEILINGS, LimitTooHigh, Limits, check_limits, language_table
+from assay.sandbox import CEILINGS, Limits, LimitTooHigh, check_limits, language_table
 from assay.sandbox.guest.calls import Builder, ListNode, TreeNode
 from assay.sandbox.guest.values import Chain, Encoder, TooLarge, Tree, flatten_chain, flatten_tree
 from assay.verifiers.errors import InvalidReference
@@ -50,9 +50,9 @@ def prepare(reference: CodeReference) -> Spec:
 def _check_test(reference: CodeReference, test: object, index: int) -> None:
     if not isinstance(test, _MODES[reference.mode]):
         raise InvalidReference(f"a test of mode {reference.mode} has other fields", field=f"tests.{index}")
-    if isinstance(test, StdioTest) and test.expected_stdout is None:
-        if reference.checker is None and reference.interactor is None:
-            raise InvalidReference("a test needs an expectation", field=f"tests.{index}.expected_stdout")
+    judged = reference.checker is not None or reference.interactor is not None
+    if isinstance(test, StdioTest) and test.expected_stdout is None and not judged:
+        raise InvalidReference("a test needs an expectation", field=f"tests.{index}.expected_stdout")
     if isinstance(test, FunctionTest) and not test.entry_point.isidentifier():
         raise InvalidReference("entry_point must be an identifier", field=f"tests.{index}.entry_point")
     if isinstance(test, AssertsTest) and not test.test_code.strip():

@@ -59,9 +59,7 @@ class Runner:
             return self.candidacy.slot.run(spec)
         if self.code:
             return self.candidacy.slot.run(_with_code(spec, self.code))
-        result = self.candidacy.slot.run(
-            replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=1)
-        )
+        result = self.candidacy.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=1))
         self.code = result.outputs[0] if result.outputs else b""
         return result
 

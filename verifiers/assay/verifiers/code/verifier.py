@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from assay.sandbox import (
     CompileFailed,
-    LimitTooHigh,
     Limits,
+    LimitTooHigh,
     SandboxError,
     Slot,
     check_limits,
@@ -58,7 +58,7 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         return spec.prepare(reference)
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
-        """Run the candidate's program. Raises `SandboxUnavailable` or `InvalidItem`, never for its content."""
+        """Run the candidate's program. Raises `SandboxUnavailable`, `InvalidItem`; never for its content."""
         limits = _limits(spec, candidate)
         program = _extract(spec, candidate)
         if program is None:
