@@ -7,6 +7,7 @@ finished for `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import signal
@@ -18,6 +19,7 @@ from typing import Annotated, Any
 import structlog
 import typer
 import uvicorn
+import uvloop
 from pydantic import SecretStr, ValidationError
 
 from assay.client import ConfigurationError
@@ -43,7 +45,9 @@ def serve(
         settings = _with_new_key(settings)
     if not settings.loopback and not settings.keys and settings.key_file is None:
         raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
-    asyncio.run(_serve(settings))
+    gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
 
 
 def _settings(config: Path | None, **overrides: Any) -> Settings:

@@ -25,6 +25,8 @@ from assay.service.engine.tickets import Stage, Ticket
 WINDOW_CHEAP_US = 1000.0
 """Items cheaper than this on average travel two chunks ahead, so that a lane never waits for us."""
 FIRST_GUESS_US = {False: 200.0, True: 20_000.0}
+UP, DOWN = 0.3, 0.05
+"""How fast the estimate of a verifier's cost follows: heavy items must shrink chunks at once."""
 FORGIVEN = 5
 """Times that a ticket may lose its lane without fault before it is `worker_lost`."""
 CANCELLED_AFTER_S = 0.1
@@ -48,6 +50,11 @@ class Dispatcher:
     def depth(self) -> int:
         """Items that wait."""
         return sum(q.size for q in self._queues.values()) + sum(map(len, self._alone.values()))
+
+    @property
+    def running(self) -> int:
+        """Items that lanes have."""
+        return sum(len(lane.assigned) for lane in self.lanes.alive)
 
     @property
     def waiting_bytes(self) -> int:
@@ -86,8 +93,9 @@ class Dispatcher:
             return True
         if lane.sandboxed or lane.assigned[0].stage is not Stage.TOGETHER:
             return False
-        waiting_us = sum(map(self._cost, lane.assigned))
-        return waiting_us < self._settings.chunk_cpu_ms * 1000 and self._cost(lane.assigned[-1]) < WINDOW_CHEAP_US
+        if len(lane.assigned) >= self._settings.chunk_items or self._cost(lane.assigned[-1]) > WINDOW_CHEAP_US:
+            return False
+        return sum(map(self._cost, lane.assigned)) < self._settings.chunk_cpu_ms * 1000
 
     def _pump_alone(self, kind: bool) -> None:
         waiting = self._alone[kind]
@@ -135,7 +143,7 @@ class Dispatcher:
         name = ticket.work.facts.name
         spent = float(max(report.cpu_us, report.run_us if ticket.sandboxed else 0, 1))
         before = self._costs.get(name, spent)
-        self._costs[name] = before + 0.1 * (spent - before)
+        self._costs[name] = before + (UP if spent > before else DOWN) * (spent - before)
 
     def _judge(self, ticket: Ticket, report: Report) -> None:
         """What a report means at the ticket's stage."""
@@ -166,8 +174,9 @@ class Dispatcher:
         self.pump()
 
     def _culprit(self, lane: EngineLane, tickets: deque[Ticket]) -> Ticket | None:
+        """The ticket at which it died. One that was judged but not yet reported answers for all but a foreign kill."""
         moment = lane.last
-        if moment is None or moment.phase is Phase.IDLE:
+        if moment is None or (moment.phase is Phase.IDLE and _foreign_kill(lane)):
             return None
         return next((ticket for ticket in tickets if ticket.seq == moment.seq), None)
 

@@ -108,7 +108,7 @@ class Engine:
         self._submissions.discard(submission)
 
     def _admit(self, batch: Batch) -> None:
-        limits, depth = self.settings.limits, self.depth
+        limits, depth = self.settings.limits, self.depth + self._dispatch.running
         entering = len(batch.entries)
         size = sum(work.size for _, work in works(batch))
         if entering > limits.queue_items or size > limits.queue_bytes:
@@ -212,9 +212,14 @@ class Engine:
             self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
 
 
+class _Described(msgspec.Struct):
+    name: str
+    version: int
+    reads: frozenset[str]
+    sandboxed: bool
+    cpu_s: float
+
+
 def _facts(entry: Mapping[str, object]) -> VerifierFacts:
-    return msgspec.convert(
-        {key: entry[key] for key in ("name", "version", "reads", "sandboxed", "cpu_s")},
-        VerifierFacts,
-        strict=False,
-    )
+    told = msgspec.convert(entry, _Described)
+    return VerifierFacts(**{name: getattr(told, name) for name in told.__struct_fields__})

@@ -84,7 +84,10 @@ def _serve(control: socket.socket, wake: int, lanes: set[int]) -> None:
             os.read(wake, 4096)
             _reap(control, lanes)
         if control.fileno() in ready:
-            message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
+            try:
+                message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
+            except ConnectionError:
+                return  # the engine is gone
             if not message:
                 return
             lanes.add(_start(control, orders.decode(message), fds))

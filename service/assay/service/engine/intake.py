@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -29,7 +30,6 @@ LABELS = ("id", "verifier", "group", "run")
 FORWARDED = tuple(
     f for f in FIELDS if f not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
 )
-NULLS = (b"null", b"\xc0")
 LONE_SURROGATES = "lone_surrogates"
 
 Resolve = Callable[[str, str], bytes | None]
@@ -91,11 +91,11 @@ class Intake:
     def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
         self._check(item)
         facts = self._facts(str(item.verifier))
-        fields = {f: _json(f, getattr(item, f), codec) for f in FORWARDED if f in facts.reads and _given(item, f)}
+        reference = self._reference(_json("reference", item.reference, codec), owner)
         return Work(
             id=name, facts=facts, completion=self._completion(item.completion, codec),  # type: ignore[arg-type]
-            reference=self._reference(_json("reference", item.reference, codec), owner),
-            fields=fields, owner=owner, group=item.group or None, run=item.run or "",
+            reference=reference, reference_digest=sha256(reference).digest(), fields=_fields(item, facts, codec),
+            owner=owner, group=item.group or None, run=item.run or "",
             options=self._options(item.options), truncated=item.truncated is True,
         )  # fmt: skip
 
@@ -229,11 +229,16 @@ def _refuse_duplicate_ids(entries: Sequence[Work | Fault]) -> None:
         raise EnvelopeFault("duplicate_id", "items: two items have the same id", field="items.id")
 
 
-def _given(item: ItemFrame, field: str) -> bool:
-    value = getattr(item, field)
-    if value is UNSET or value is None:
-        return False
-    return field == "final_state" or not (isinstance(value, Raw) and bytes(value) in NULLS)
+def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, bytes]:
+    """The further fields that the verifier reads, as JSON. Null is absent, but for a recorded state."""
+    fields: dict[str, bytes] = {}
+    for name in FORWARDED:
+        value = getattr(item, name)
+        if name in facts.reads and value is not UNSET and value is not None:
+            raw = _json(name, value, codec)
+            if raw != b"null" or name == "final_state":
+                fields[name] = raw
+    return fields
 
 
 def _json(field: str, value: Any, codec: Codec) -> bytes:

@@ -25,11 +25,12 @@ def item_key(work: Work, *, fingerprint: bytes = b"") -> bytes:
 
 def _parts(work: Work, fingerprint: bytes) -> list[bytes]:
     facts, options, completion = work.facts, work.options, work.completion
-    kind, body = (b"t", completion.encode()) if isinstance(completion, str) else (b"m", completion)
-    limits = f"{options.timeout_s} {work.cpu_s} {options.explain}".encode()
+    text = isinstance(completion, str)
+    head = f"{facts.label}\0{options.timeout_s}\0{work.cpu_s}\0{options.explain}\0{'text' if text else 'messages'}"
     parts = [
-        _FORMAT, facts.label.encode(), work.reference_digest, limits, work.owner.encode(),
-        fingerprint if facts.sandboxed else b"", kind, body,
+        _FORMAT, head.encode(), work.reference_digest, work.owner.encode(),
+        fingerprint if facts.sandboxed else b"",
+        completion.encode() if isinstance(completion, str) else completion,
     ]  # fmt: skip
     for name in sorted(work.fields):
         parts += (name.encode(), work.fields[name])

@@ -75,16 +75,23 @@ class FairQueue:
     def put(self, ticket: Ticket) -> None:
         """Take a ticket in, behind those of its own group."""
         work = ticket.work
-        owner = self._owners.setdefault(work.owner, _Owner(self._level))
-        lowest = min((run.used for run in owner.runs.values()), default=0.0)
-        run = owner.runs.setdefault(work.run, _Run(lowest))
+        run = self._run(work.owner, work.run)
         run.group(work.group).tickets.append(ticket)
         self._count(ticket, 1)
 
+    def _run(self, owner_name: str, run_name: str) -> _Run:
+        owner = self._owners.get(owner_name)
+        if owner is None:
+            owner = self._owners[owner_name] = _Owner(self._level)
+        run = owner.runs.get(run_name)
+        if run is None:
+            level = min((other.used for other in owner.runs.values()), default=0.0)
+            run = owner.runs[run_name] = _Run(level)
+        return run
+
     def put_back(self, ticket: Ticket) -> None:
         """Take a ticket in that has been out already: it goes first."""
-        owner = self._owners.setdefault(ticket.work.owner, _Owner(self._level))
-        run = owner.runs.setdefault(ticket.work.run, _Run(0.0))
+        run = self._run(ticket.work.owner, ticket.work.run)
         group = _Group(None)
         group.tickets.append(ticket)
         run.groups.appendleft(group)

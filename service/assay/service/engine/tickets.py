@@ -80,7 +80,7 @@ class Submission:
         self.results: list[Scored | None] = [None] * len(batch.entries)
         self.open = len(batch.entries)
         self.waiters: set[Waiter] = set()
-        self._groups = _group_sizes(batch)
+        self._groups = _groups(batch)
         self._ready: asyncio.Queue[list[int]] = asyncio.Queue()
 
     def settle(self, index: int, scored: Scored) -> None:
@@ -89,10 +89,13 @@ class Submission:
             return
         self.results[index] = scored
         self.open -= 1
-        name = _group_of(self.batch, index)
-        members = self._groups[name] if name is not None else [index]
-        if all(self.results[member] is not None for member in members):
-            self._ready.put_nowait(members)
+        group = self._groups.get(index)
+        if group is None:
+            self._ready.put_nowait([index])
+            return
+        group.open -= 1
+        if not group.open:
+            self._ready.put_nowait(group.members)
 
     async def arrivals(self) -> list[int]:
         """The next indices whose results are ready together; empty when all have been told."""
@@ -106,18 +109,24 @@ class Submission:
         return [scored for scored in self.results if scored is not None]
 
 
-def _group_of(batch: Batch, index: int) -> str | None:
-    entry = batch.entries[index]
-    return entry.group if isinstance(entry, Work) else None
+class _Group:
+    """The items of one prompt in one request."""
+
+    def __init__(self) -> None:
+        self.members: list[int] = []
+        self.open = 0
 
 
-def _group_sizes(batch: Batch) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = {}
-    for index in range(len(batch.entries)):
-        name = _group_of(batch, index)
-        if name is not None:
-            groups.setdefault(name, []).append(index)
-    return groups
+def _groups(batch: Batch) -> dict[int, _Group]:
+    """The group of each item that has one."""
+    by_name: dict[str, _Group] = {}
+    by_index: dict[int, _Group] = {}
+    for index, work in works(batch):
+        if work.group is not None:
+            group = by_index[index] = by_name.setdefault(work.group, _Group())
+            group.members.append(index)
+            group.open += 1
+    return by_index
 
 
 def works(batch: Batch) -> Iterator[tuple[int, Work]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from hashlib import sha256
 
 from assay.service.engine.frames import OptionsFrame
+
+_OVERHEAD = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,11 +18,11 @@ class VerifierFacts:
     reads: frozenset[str]
     sandboxed: bool
     cpu_s: float
+    label: str = field(init=False)
+    """`name@version`, as results carry it."""
 
-    @cached_property
-    def label(self) -> str:
-        """`name@version`, as results carry it."""
-        return f"{self.name}@{self.version}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", f"{self.name}@{self.version}")
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Fault:
     verifier: str = ""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True, eq=False)
 class Work:
     """One item, validated as far as the front goes. JSON fields are the bytes that were sent."""
 
@@ -46,6 +46,8 @@ class Work:
     completion: str | bytes
     """The text, or the JSON of the messages."""
     reference: bytes
+    reference_digest: bytes
+    """SHA-256 of the reference's bytes."""
     fields: dict[str, bytes]
     owner: str
     group: str | None
@@ -53,16 +55,12 @@ class Work:
     options: OptionsFrame
     truncated: bool = False
     flags: tuple[str, ...] = ()
+    size: int = field(init=False)
+    """Bytes, about, that it holds while it waits."""
 
-    @cached_property
-    def reference_digest(self) -> bytes:
-        """SHA-256 of the reference's bytes."""
-        return sha256(self.reference).digest()
-
-    @cached_property
-    def size(self) -> int:
-        """Bytes, about, that it holds while it waits."""
-        return len(self.completion) + len(self.reference) + sum(map(len, self.fields.values())) + 200
+    def __post_init__(self) -> None:
+        fields = sum(map(len, self.fields.values())) if self.fields else 0
+        self.size = len(self.completion) + len(self.reference) + fields + _OVERHEAD
 
     @property
     def cpu_s(self) -> float:
@@ -77,4 +75,3 @@ class Batch:
     entries: list[Work | Fault]
     owner: str
     deadline_s: float | None = None
-    strict: bool = field(default=False)
