@@ -51,6 +51,9 @@ class Sink(Protocol):
     def close(self) -> None:
         """All rows are written."""
 
+    def abandon(self) -> None:
+        """No more rows will come: keep what is whole."""
+
 
 class JsonlSink:
     """One line per row, written and flushed chunk by chunk: a kill loses only what is in flight."""
@@ -69,6 +72,9 @@ class JsonlSink:
         self._stream.flush()
 
     def close(self) -> None:
+        """Nothing is kept back."""
+
+    def abandon(self) -> None:
         """Nothing is kept back."""
 
 

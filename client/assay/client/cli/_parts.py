@@ -181,6 +181,10 @@ class PartSink:
             self._start += len(self._rows)
             self._rows, self._results = [], []
 
+    def abandon(self) -> None:
+        """Keep the rows that are there: a part may be short."""
+        self.close()
+
 
 class Rewriter:
     """Gathers the rows of an existing part, and replaces it when it is complete."""
@@ -200,6 +204,10 @@ class Rewriter:
     def close(self) -> None:
         """Replace the last part."""
         self._flush()
+
+    def abandon(self) -> None:
+        """A part that is not complete stays as it was."""
+        self._held = {}
 
     def _flush(self) -> None:
         if self._held:

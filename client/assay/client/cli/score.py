@@ -29,7 +29,7 @@ from assay.client.cli._files import (
     total_bytes,
 )
 from assay.client.cli._parts import Parts
-from assay.client.cli._pipeline import score_rows
+from assay.client.cli._pipeline import Scored, score_rows
 from assay.client.cli._progress import Progress
 from assay.client.cli._rows import Row
 from assay.client.cli._summary import Summary
@@ -160,12 +160,21 @@ async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: Sin
         client, rows, window=WINDOW, explain=job.explain, deadline_s=job.deadline_s, defaults=job.defaults,
         slow=not os.path.isfile(job.rows),
     )  # fmt: skip
-    with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
-        async for scored in scored_chunks:
-            sink.write(scored)
-            count(job.summary, scored)
-            progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
-            for row in scored.rows:
-                if row.id in job.explain and row.index in scored.answers:
-                    explain(row, scored.answers[row.index].fields, sys.stderr)
+    try:
+        with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
+            async for scored in scored_chunks:
+                sink.write(scored)
+                _report(job, scored, progress)
+    except BaseException:
+        sink.abandon()
+        raise
     sink.close()
+
+
+def _report(job: Job, scored: Scored, progress: Progress) -> None:
+    count(job.summary, scored)
+    progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
+    if job.explain:
+        for row in scored.rows:
+            if row.id in job.explain and row.index in scored.answers:
+                explain(row, scored.answers[row.index].fields, sys.stderr)
