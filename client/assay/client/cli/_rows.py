@@ -57,8 +57,8 @@ class Row:
 
     def item(self, *, explain: bool = False) -> Encoded:
         """The item, its id the row's index."""
-        text, spans = self.text, self.spans
-        fields = [f'"{name}":{text[start:end]}' for name, (start, end) in spans.items() if name in _SENT]
+        text = self.text
+        fields = [f'"{name}":{text[start:end]}' for name, (start, end) in self.spans.items() if name in _SENT]
         if explain:
             fields = [field for field in fields if not field.startswith('"options":')]
             fields.append(f'"options":{json.dumps({**(self.value("options") or {}), "explain": True})}')
