@@ -20,6 +20,7 @@ from assay.verifiers.base import Verifier
 from assay.wire.envelope import VerifierInfo
 
 BUILT_IN: dict[str, str] = {
+    "code": "assay.verifiers.code:CodeVerifier",
     "exact": "assay.verifiers.exact:ExactVerifier",
     "given": "assay.verifiers.given:GivenVerifier",
 }

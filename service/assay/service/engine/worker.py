@@ -18,6 +18,7 @@ from types import FrameType
 
 import msgspec
 
+from assay.sandbox import found_languages
 from assay.service.engine.confine import confine
 from assay.service.engine.judge import Judge, Overrun
 from assay.service.engine.protocol import (
@@ -68,8 +69,15 @@ class Lane:
             pass
 
     def _confine(self) -> None:
+        if self._options.sandbox:
+            found_languages()  # looks at compilers, which the confined lane may not
         plugins = [Path(p).resolve().parent for p in self._options.plugins if p.endswith(".py")]
-        confine(number=self._options.number % UIDS, memory_mb=self._options.memory_mb, readable=plugins)
+        confine(
+            number=self._options.number % UIDS,
+            memory_mb=self._options.memory_mb,
+            readable=plugins,
+            sandbox=self._options.sandbox,
+        )
 
     def _work(self, judge: Judge, chunk: Chunk) -> bool:
         """Judge one chunk; True if the lane must end after it."""

@@ -57,6 +57,10 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         """Check the reference. Raises `InvalidReference`."""
         return spec.prepare(reference)
 
+    def wall_s(self, spec: Spec) -> float:
+        """Every test twice at its limit, granted the same again for noise, and the compiler."""
+        return 60.0 + 4 * spec.limits.wall_s * max(1, len(spec.reference.tests))
+
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
         """Run the candidate's program. Raises `SandboxUnavailable`, `InvalidItem`; never for its content."""
         limits = _limits(spec, candidate)
@@ -75,7 +79,7 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         self, spec: Spec, candidate: Candidate, program: extraction.Program, source: bytes, limits: Limits
     ) -> Verdict:
         reference, where = spec.reference, self._open_slot()
-        owner = str(getattr(candidate, "owner", ""))
+        owner = candidate.owner
         total, marks = len(reference.tests), [*flags.of_text(program.code), *_trust_flags(spec)]
         try:
             compiled = compile_program(where, toolchain(reference.language), source, owner=owner)
