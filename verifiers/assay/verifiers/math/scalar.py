@@ -1,0 +1,280 @@
+"""Whether two scalar expressions are equal: exact first, then modulo primes, then numerically.
+
+    same form                      equal
+    both exact rationals           compared exactly
+    both rational functions        values modulo two primes at hidden points
+    anything else with a value     50 digits and more, relative, at hidden points
+    too large to evaluate          equal only as text
+
+`Scalar` keeps what was computed of one side: the gold's is shared by a whole group.
+`log` without a base is read as one base throughout, 10 or e: either may make the two sides equal.
+Not covered: identities that hold for whole numbers only, and branches of many-valued functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from assay.verifiers.math.exact import TooLarge, Undefined, rational
+from assay.verifiers.math.modular import PRIMES, residues
+from assay.verifiers.math.nodes import Const, Node, Num, Op
+
+if TYPE_CHECKING:
+    from assay.verifiers.math.numeric import Number
+
+MAX_SIZE = 3_000
+"""Trees with more nodes are compared as text only."""
+_POINTS = 28
+_WANTED = 4
+_DOMAIN_HEADS = frozenset(("sqrt", "root", "cbrt", "ln", "log", "lg", "lb", "pow", "fact", "binom", "asin", "acos"))
+
+
+class Scalar:
+    """One side of a comparison, with its values as they are asked for."""
+
+    def __init__(self, node: Node, seed: str = "") -> None:
+        self.node = node
+        self.seed = seed
+        self._values: dict[tuple[int, int, int, bool, str], tuple[Number, int] | None] = {}
+        self._residues: dict[str, tuple[int, ...] | None] = {}
+
+    @cached_property
+    def exact(self) -> Fraction | None:
+        """The exact value, if it is a rational that `rational` finds. Raises `Undefined`, `TooLarge`."""
+        if self.node.size > MAX_SIZE:
+            raise TooLarge
+        return None if self.node.free else rational(self.node)
+
+    def residues(self, seed: str) -> tuple[int, ...] | None:
+        """Values modulo the primes at the points of `seed`."""
+        if seed not in self._residues:
+            self._residues[seed] = residues(self.node, seed)
+        return self._residues[seed]
+
+    def number(self, point: int, seed: str, precision: int, *, log_base: int, real: bool) -> tuple[Number, int] | None:
+        """Value and largest magnitude at one point; None outside the domain."""
+        key = (point, precision, log_base, real, seed)
+        if key not in self._values:
+            self._values[key] = _evaluate(self.node, point, seed, precision, log_base=log_base, real=real)
+        return self._values[key]
+
+    @cached_property
+    def undefined(self) -> bool:
+        """Whether it is a constant without a value."""
+        if self.node.free:
+            return False
+        try:
+            if self.exact is not None:
+                return False
+            self.number(0, "", 200, log_base=10, real=False)
+        except Undefined:
+            return True
+        except (TooLarge, ValueError, ArithmeticError):
+            return False
+        return False
+
+    @cached_property
+    def infinite(self) -> int:
+        """1 or -1 for plus or minus infinity, else 0."""
+        node = self.node
+        if node == Const("oo"):
+            return 1
+        if isinstance(node, Op) and node.head == "mul" and node.args == (Num(Fraction(-1)), Const("oo")):
+            return -1
+        return 0
+
+
+def _evaluate(node: Node, point: int, seed: str, precision: int, *, log_base: int, real: bool) -> Any:
+    from assay.verifiers.math import numeric
+
+    with numeric.CONTEXT.workprec(precision):
+        evaluator = numeric.Evaluator(_points(point, seed, signed=not _wants_positive(node)), log_base=log_base, real_domain=real)
+        try:
+            return evaluator.value(node), evaluator.magnitude
+        except numeric.OutsideDomain:
+            return None
+
+
+def _wants_positive(node: Node) -> bool:
+    """Whether its variables are taken positive: even roots, logarithms, powers that are not whole."""
+    return bool(_odd_heads(node))
+
+
+def _odd_heads(node: Node) -> bool:
+    if not isinstance(node, Op):
+        return False
+    if node.head in ("sqrt", "ln", "log", "lg", "lb", "root") and node.args[0].free:
+        return True
+    if node.head == "pow" and (node.args[1].free or (node.args[0].free and not _whole(node.args[1]))):
+        return True
+    return any(_odd_heads(arg) for arg in node.args)
+
+
+def _whole(node: Node) -> bool:
+    if isinstance(node, Num):
+        return node.value.denominator == 1
+    value = rational(node) if not node.free else None
+    return value is not None and value.denominator == 1
+
+
+def _points(index: int, seed: str, *, signed: bool) -> Callable[[str], Number]:
+    """The hidden point `index`: its scale grows with the index, its sign alternates where signs may."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    low, high = _SCALES[index % len(_SCALES)]
+
+    def value(name: str) -> Number:
+        digest = hashlib.blake2b(f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
+        drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
+        size = low + (high - low) * drawn
+        return -size if signed and digest[0] & 1 else size
+
+    return value
+
+
+_SCALES = ((0.3, 2.5), (0.3, 2.5), (1.0, 6.0), (0.05, 0.95), (0.3, 2.5), (2.0, 40.0), (0.05, 0.95), (20.0, 400.0))
+
+
+def equal(left: Scalar, right: Scalar) -> bool:
+    """Whether two scalars are equal as functions of their variables. Never raises."""
+    try:
+        return _equal(left, right)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _equal(left: Scalar, right: Scalar) -> bool:
+    if left.infinite or right.infinite:
+        return left.infinite == right.infinite
+    if left.node == right.node and not left.undefined:
+        return True
+    first, second = left.exact, right.exact
+    if first is not None and second is not None:
+        return first == second
+    if first is None and second is None or left.node.free or right.node.free:
+        seed = left.seed or right.seed
+        one = left.residues(seed)
+        other = right.residues(seed) if one is not None else None
+        if one is not None and other is not None:
+            return one == other
+    return _numerically(left, right, _same)
+
+
+def _same(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    """Whether each pair agrees to `tolerance` bits."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    for one, other in values:
+        difference = one - other
+        if not difference:
+            continue
+        if not one or not other:
+            return False
+        if CONTEXT.mag(difference) - max(CONTEXT.mag(one), CONTEXT.mag(other)) > -tolerance:
+            return False
+    return True
+
+
+Judge = Callable[[list[tuple[Any, Any]], int], bool]
+
+
+def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
+    heads = left.node.heads | right.node.heads
+    bases = (10, 0) if "log" in heads else (10,)
+    return any(_with_base(left, right, judge, base) for base in bases)
+
+
+def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
+    from assay.verifiers.math.numeric import MARGIN, CONTEXT, NotNumeric
+
+    free = left.node.free | right.node.free
+    if len(free) > 40:
+        return False
+    try:
+        for real in (True, False):
+            precision = MARGIN + 40
+            for _ in range(3):
+                pairs, magnitude = _pairs(left, right, precision, log_base, real=real, many=bool(free))
+                if pairs and precision < 2 * magnitude + MARGIN:
+                    with CONTEXT.workprec(100):
+                        if not judge(pairs, 24) and magnitude < 400 and precision > 2 * magnitude:
+                            return False
+                    precision = 2 * magnitude + MARGIN + 40
+                    continue
+                break
+            if pairs:
+                with CONTEXT.workprec(precision):
+                    return judge(pairs, precision - 2 * magnitude - 50)
+            if not free:
+                return False
+    except NotNumeric:
+        return False
+    return False
+
+
+def _pairs(
+    left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
+) -> tuple[list[tuple[Any, Any]], int]:
+    """Values of both sides at points where both are defined, and the largest magnitude met."""
+    pairs: list[tuple[Any, Any]] = []
+    magnitude = 0
+    seed = left.seed or right.seed
+    for one, other in _at_points(left, right, seed, precision, log_base, real=real, many=many):
+        pairs.append((one[0], other[0]))
+        magnitude = max(magnitude, one[1], other[1])
+        if len(pairs) == _WANTED or not many:
+            break
+    return (pairs, magnitude) if len(pairs) > 1 or not many else ([], 0)
+
+
+def _at_points(
+    left: Scalar, right: Scalar, seed: str, precision: int, log_base: int, *, real: bool, many: bool
+) -> Iterator[tuple[tuple[Any, int], tuple[Any, int]]]:
+    positive = _wants_positive(left.node) or _wants_positive(right.node)
+    key = f"{seed}\x00+" if positive else seed
+    for index in range(_POINTS if many else 1):
+        try:
+            one = left.number(index, key, precision, log_base=log_base, real=real)
+            other = right.number(index, key, precision, log_base=log_base, real=real) if one else None
+        except (Undefined, TooLarge):
+            if not many:
+                raise
+            continue
+        if one and other:
+            yield one, other
+
+
+def proportional(left: Scalar, right: Scalar) -> bool:
+    """Whether one is a constant multiple, not 0, of the other. Never raises."""
+    try:
+        return _proportional(left, right)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _proportional(left: Scalar, right: Scalar) -> bool:
+    seed = left.seed or right.seed
+    one, other = left.residues(seed), right.residues(seed)
+    if one is not None and other is not None:
+        return _cross(one, other)
+    return _numerically(left, right, _same_ratio)
+
+
+def _cross(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    if not any(one) or not any(other):
+        return False
+    return all(
+        (one[i] * other[i + 1] - one[i + 1] * other[i]) % prime == 0 and bool(one[i]) == bool(other[i])
+        for i, prime in zip(range(0, len(one), 2), PRIMES, strict=True)
+    )
+
+
+def _same_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    if len(values) < 3 or any(not one or not other for one, other in values):
+        return False
+    first, second = values[0]
+    return _same([(one * second, other * first) for one, other in values[1:]], tolerance)
