@@ -54,9 +54,7 @@ HASH = "####"
 # The mark that closed emphasis around the marker itself: `**Answer:** 5`.
 _LOOSE_LEAD = re.compile(r"\A[*_`]{1,3}(?:\s+|(?=[$\\]))")
 _SPACE = r"[\s*_`~]"
-_REMARK_WORD = re.compile(
-    r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[а-яё]{2,}", re.I
-)
+_REMARK_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[а-яё]{2,}", re.I)
 # Words that are mathematics rather than a remark.
 _MATH_WORDS = words(
     """
