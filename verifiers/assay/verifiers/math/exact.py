@@ -39,19 +39,22 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
         return environment.get(name) if environment and not isinstance(node, Const) else None
     if node.bound:
         return _folded(node, environment or {})
-    values = []
+    values: list[Fraction] = []
     for arg in node.args:
         value = rational(arg, environment)
         if value is None:
-            return _partial(node, values, environment)
+            return _inverse_pair(node, environment)
         values.append(value)
     rule = _RULES.get(node.head)
-    return rule(*values) if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values)) else None
+    return (
+        rule(*values)
+        if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values))
+        else None
+    )
 
 
-def _partial(node: Op, before: list[Fraction], environment: Environment | None) -> Fraction | None:
-    """A zero factor settles a product; `log_b b^n` and `e^{ln x}` are left to the numeric path."""
-    del before
+def _inverse_pair(node: Op, environment: Environment | None) -> Fraction | None:
+    """`e^{ln x}`; other constants are left to the numeric path."""
     if node.head == "pow" and node.args[0] == Const("e"):
         inner = node.args[1]
         if isinstance(inner, Op) and inner.head == "ln" and len(inner.args) == 1:
@@ -198,7 +201,9 @@ def _log(value: Fraction, base: Fraction) -> Fraction | None:
     guess = Fraction(estimate).limit_denominator(64)
     if abs(guess) > 5_000 or abs(float(guess) - estimate) > 1e-9 * max(1.0, abs(estimate)):
         return None
-    return guess if _pow(base, Fraction(guess.numerator)) == _pow(value, Fraction(guess.denominator)) else None
+    return (
+        guess if _pow(base, Fraction(guess.numerator)) == _pow(value, Fraction(guess.denominator)) else None
+    )
 
 
 def _ln(value: Fraction) -> Fraction | None:
@@ -288,4 +293,8 @@ _RULES: dict[str, Callable[..., Fraction | None]] = {
 }
 _ANY_NUMBER = frozenset(("add", "mul", "gcd", "lcm", "max", "min", "det"))
 _ARITY = {"div": 2, "pow": 2, "root": 2, "binom": 2, "log": 2}
-_RULES |= {"log": _log, "lg": lambda value: _log(value, Fraction(10)), "lb": lambda value: _log(value, Fraction(2))}
+_RULES |= {
+    "log": _log,
+    "lg": lambda value: _log(value, Fraction(10)),
+    "lb": lambda value: _log(value, Fraction(2)),
+}

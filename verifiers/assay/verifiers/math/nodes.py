@@ -188,7 +188,7 @@ class Chain(Shape):
 
 @dataclass(frozen=True)
 class Quantity(Shape):
-    """A value with a unit, a currency, or a count noun. `percent` marks a value written with a percent sign."""
+    """A value with a unit, a currency, or a count noun. `percent`: it was written with a percent sign."""
 
     value: Node
     unit: str

@@ -58,23 +58,23 @@ class Evaluator:
         if isinstance(node, Num):
             result = CONTEXT.mpf(node.value.numerator) / node.value.denominator
         elif isinstance(node, Sym):
-            result = self.symbol(node.name)
+            result = self._symbol(node.name)
         elif isinstance(node, Const):
             result = _constant(node.name)
         elif isinstance(node, Op):
-            result = self.operation(node)
+            result = self._operation(node)
         else:
             raise NotNumeric
-        return self.noted(result)
+        return self._noted(result)
 
-    def symbol(self, name: str) -> Number:
+    def _symbol(self, name: str) -> Number:
         if name in self.bound:
             return self.bound[name]
         if self.point is None:
             raise NotNumeric
         return self.point(name)
 
-    def noted(self, value: Number) -> Number:
+    def _noted(self, value: Number) -> Number:
         """Record the magnitude, drop a negligible part of a complex number, refuse what is not finite."""
         if isinstance(value, CONTEXT.mpc):
             value = _settled(value)
@@ -88,20 +88,20 @@ class Evaluator:
                 self.magnitude = magnitude
         return value
 
-    def operation(self, node: Op) -> Number:
+    def _operation(self, node: Op) -> Number:
         head = node.head
         if node.bound:
-            return self.folded(node)
+            return self._folded(node)
         if head == "pow":
-            return self.power(node)
+            return self._power(node)
         if head.startswith("app:"):
-            return self.applied(node)
+            return self._applied(node)
         if head == "add":
             return _sum([self.value(arg) for arg in node.args])
         if head == "mul":
             return CONTEXT.fprod(self.value(arg) for arg in node.args)
         if head in ("sqrt", "root", "cbrt", "ln", "log", "lg", "lb"):
-            return self.restricted(node)
+            return self._restricted(node)
         rule = RULES.get(head)
         if rule is None:
             raise NotNumeric
@@ -113,17 +113,17 @@ class Evaluator:
         except TypeError as error:
             raise NotNumeric from error
 
-    def restricted(self, node: Op) -> Number:
+    def _restricted(self, node: Op) -> Number:
         """Roots and logarithms: over the reals they want a positive argument where it has symbols."""
         head, value = node.head, self.value(node.args[0])
         symbolic = bool(node.args[0].free) and self.real_domain
         if head in ("sqrt", "root", "cbrt"):
             index = Fraction(2 if head == "sqrt" else 3) if len(node.args) == 1 else rational(node.args[1])
             if index is None:
-                return self.raised(value, 1 / self.value(node.args[1]), None, symbolic=symbolic)
+                return self._raised(value, 1 / self.value(node.args[1]), None, symbolic=symbolic)
             if not index:
                 raise Undefined
-            return self.raised(value, None, 1 / index, symbolic=symbolic)
+            return self._raised(value, None, 1 / index, symbolic=symbolic)
         if not value:
             raise OutsideDomain if symbolic else Undefined
         if symbolic and not _positive(value):
@@ -133,28 +133,34 @@ class Evaluator:
         if len(node.args) > 1:
             base = self.value(node.args[1])
         else:
-            base = CONTEXT.mpf({"lg": 10, "lb": 2}.get(head, self.log_base)) if head != "log" or self.log_base else CONTEXT.e
+            base = (
+                CONTEXT.mpf({"lg": 10, "lb": 2}.get(head, self.log_base))
+                if head != "log" or self.log_base
+                else CONTEXT.e
+            )
         divisor = CONTEXT.ln(base) if base else base
         if not divisor:
             raise Undefined
         return CONTEXT.ln(value) / divisor
 
-    def power(self, node: Op) -> Number:
+    def _power(self, node: Op) -> Number:
         base_node, exponent_node = node.args
         exact = rational(exponent_node) if not exponent_node.free else None
         base = self.value(base_node)
         symbolic = bool(base_node.free) and self.real_domain
         if exact is not None and exact.denominator == 1:
-            return self.whole_power(base, exact.numerator)
+            return self._whole_power(base, exact.numerator)
         value = None if exact is not None else self.value(exponent_node)
-        return self.raised(base, value, exact, symbolic=symbolic)
+        return self._raised(base, value, exact, symbolic=symbolic)
 
-    def whole_power(self, base: Number, exponent: int) -> Number:
+    def _whole_power(self, base: Number, exponent: int) -> Number:
         if not base:
             if exponent <= 0:
                 raise Undefined
             return base
-        if (abs(int(CONTEXT.mag(base))) + 1) * abs(exponent) > 64 * MAX_MAGNITUDE and abs(exponent) > MAX_MAGNITUDE:
+        if (abs(int(CONTEXT.mag(base))) + 1) * abs(exponent) > 64 * MAX_MAGNITUDE and abs(
+            exponent
+        ) > MAX_MAGNITUDE:
             raise TooLarge
         if abs(int(CONTEXT.mag(base)) - 1) * abs(exponent) > 2 * MAX_MAGNITUDE:
             raise TooLarge
@@ -162,7 +168,9 @@ class Evaluator:
         self.magnitude = max(self.magnitude, exponent.bit_length())
         return base**exponent
 
-    def raised(self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool) -> Number:
+    def _raised(
+        self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool
+    ) -> Number:
         """A power with an exponent that is not whole; odd roots of negative reals are real."""
         if exponent is None and exact is not None:
             exponent = CONTEXT.mpf(exact.numerator) / exact.denominator
@@ -171,30 +179,30 @@ class Evaluator:
                 raise Undefined
             return base
         if not isinstance(base, CONTEXT.mpc) and base < 0 and exact is not None and exact.denominator % 2:
-            size = self.exponential(exponent * CONTEXT.ln(-base))
+            size = self._exponential(exponent * CONTEXT.ln(-base))
             return -size if exact.numerator % 2 else size
         if symbolic and not _positive(base):
             raise OutsideDomain
         if exact == Fraction(1, 2):
             return CONTEXT.sqrt(base)
-        return self.exponential(exponent * CONTEXT.ln(base))
+        return self._exponential(exponent * CONTEXT.ln(base))
 
-    def exponential(self, exponent: Number) -> Number:
+    def _exponential(self, exponent: Number) -> Number:
         if exponent and CONTEXT.mag(exponent) > 14:
             raise TooLarge
         return CONTEXT.exp(exponent)
 
-    def applied(self, node: Op) -> Number:
+    def _applied(self, node: Op) -> Number:
         """An unknown function: a number drawn from its name and where it is taken."""
         values = [CONTEXT.nstr(self.value(arg), 20) for arg in node.args]
         return _drawn(node.head + "\x00" + "\x00".join(values))
 
-    def folded(self, node: Op) -> Number:
+    def _folded(self, node: Op) -> Number:
         if node.head == "int":
-            return self.integral(node)
+            return self._integral(node)
         low, high = (rational(arg) if not arg.free else None for arg in node.args[1:])
         if low is None or high is None:
-            return self.formal(node)
+            return self._formal(node)
         if low.denominator != 1 or high.denominator != 1:
             raise NotNumeric
         if high - low >= _MAX_FOLD:
@@ -206,7 +214,7 @@ class Evaluator:
         self.bound.pop(node.bound, None)
         return _sum(terms) if node.head == "sum" else CONTEXT.fprod(terms)
 
-    def formal(self, node: Op) -> Number:
+    def _formal(self, node: Op) -> Number:
         """A sum to infinity or to `n`: a number drawn from its bounds and its terms at two places."""
         parts = [node.head]
         for arg in node.args[1:]:
@@ -217,7 +225,7 @@ class Evaluator:
         self.bound.pop(node.bound, None)
         return _drawn("\x00".join(parts))
 
-    def integral(self, node: Op) -> Number:
+    def _integral(self, node: Op) -> Number:
         """A definite integral by quadrature; refused unless its error is far below what is compared."""
         if node.size > 60 or self.bound:
             raise NotNumeric
@@ -294,7 +302,10 @@ def _snapped(function: Callable[[Number], Number]) -> Callable[[Number], Number]
 
     def apply(value: Number) -> Number:
         result = function(value)
-        if result and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK:
+        if (
+            result
+            and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK
+        ):
             return CONTEXT.mpf(0)
         return result
 

@@ -21,9 +21,7 @@ def is_words(tokens: list[Token]) -> bool:
             long = True
         elif kind == "run":
             long = long or len(str(value)) > 2
-        elif kind not in ("let",) and value not in ("-", "'"):
-            return False
-        elif kind == "let" and len(str(value)) > 1:
+        elif (kind not in ("let",) and value not in ("-", "'")) or (kind == "let" and len(str(value)) > 1):
             return False
     return long
 
@@ -72,7 +70,9 @@ class _Reader:
                 index = self.fraction(tokens, index, side)
                 if not index:
                     return False
-            elif value not in ("*", "-", "{", "}", "(", ")", ".") or (value in "-." and index == len(tokens) and not self.parts):
+            elif value not in ("*", "-", "{", "}", "(", ")", ".") or (
+                value in ("-", ".") and index == len(tokens) and not self.parts
+            ):
                 return False
         return bool(self.parts)
 
@@ -128,7 +128,9 @@ class _Reader:
                 if not depth:
                     break
             inner = tokens[start + 1 : index - 1]
-            if not inner or not self.read([Token("word", *t[1:]) if t.kind == "let" else t for t in inner], sign):
+            if not inner or not self.read(
+                [Token("word", *t[1:]) if t.kind == "let" else t for t in inner], sign
+            ):
                 return 0
         return index
 

@@ -30,7 +30,6 @@ MAX_SIZE = 3_000
 """Trees with more nodes are compared as text only."""
 _POINTS = 28
 _WANTED = 4
-_DOMAIN_HEADS = frozenset(("sqrt", "root", "cbrt", "ln", "log", "lg", "lb", "pow", "fact", "binom", "asin", "acos"))
 
 
 class Scalar:
@@ -39,7 +38,7 @@ class Scalar:
     def __init__(self, node: Node, seed: str = "") -> None:
         self.node = node
         self.seed = seed
-        self._values: dict[tuple[int, int, int, bool, str], tuple[Number, int] | None] = {}
+        self._values: dict[tuple[int, int, int, bool, bool, str], tuple[Number, int] | None] = {}
         self._residues: dict[str, tuple[int, ...] | None] = {}
 
     @cached_property
@@ -55,11 +54,14 @@ class Scalar:
             self._residues[seed] = residues(self.node, seed)
         return self._residues[seed]
 
-    def number(self, point: int, seed: str, precision: int, *, log_base: int, real: bool) -> tuple[Number, int] | None:
+    def number(
+        self, point: int, seed: str, precision: int, *, log_base: int, real: bool, signed: bool
+    ) -> tuple[Number, int] | None:
         """Value and largest magnitude at one point; None outside the domain."""
-        key = (point, precision, log_base, real, seed)
+        key = (point, precision, log_base, real, signed, seed)
         if key not in self._values:
-            self._values[key] = _evaluate(self.node, point, seed, precision, log_base=log_base, real=real)
+            points = _points(point, seed, signed=signed)
+            self._values[key] = _evaluate(self.node, points, precision, log_base=log_base, real=real)
         return self._values[key]
 
     @cached_property
@@ -70,7 +72,7 @@ class Scalar:
         try:
             if self.exact is not None:
                 return False
-            self.number(0, "", 200, log_base=10, real=False)
+            self.number(0, "", 200, log_base=10, real=False, signed=False)
         except Undefined:
             return True
         except (TooLarge, ValueError, ArithmeticError):
@@ -88,30 +90,28 @@ class Scalar:
         return 0
 
 
-def _evaluate(node: Node, point: int, seed: str, precision: int, *, log_base: int, real: bool) -> Any:
+def _evaluate(
+    node: Node, points: Callable[[str], Number], precision: int, *, log_base: int, real: bool
+) -> tuple[Number, int] | None:
     from assay.verifiers.math import numeric
 
     with numeric.CONTEXT.workprec(precision):
-        evaluator = numeric.Evaluator(_points(point, seed, signed=not _wants_positive(node)), log_base=log_base, real_domain=real)
+        evaluator = numeric.Evaluator(points, log_base=log_base, real_domain=real)
         try:
             return evaluator.value(node), evaluator.magnitude
         except numeric.OutsideDomain:
             return None
 
 
-def _wants_positive(node: Node) -> bool:
+def wants_positive(node: Node) -> bool:
     """Whether its variables are taken positive: even roots, logarithms, powers that are not whole."""
-    return bool(_odd_heads(node))
-
-
-def _odd_heads(node: Node) -> bool:
     if not isinstance(node, Op):
         return False
     if node.head in ("sqrt", "ln", "log", "lg", "lb", "root") and node.args[0].free:
         return True
     if node.head == "pow" and (node.args[1].free or (node.args[0].free and not _whole(node.args[1]))):
         return True
-    return any(_odd_heads(arg) for arg in node.args)
+    return any(wants_positive(arg) for arg in node.args)
 
 
 def _whole(node: Node) -> bool:
@@ -128,7 +128,9 @@ def _points(index: int, seed: str, *, signed: bool) -> Callable[[str], Number]:
     low, high = _SCALES[index % len(_SCALES)]
 
     def value(name: str) -> Number:
-        digest = hashlib.blake2b(f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
+        digest = hashlib.blake2b(
+            f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12
+        ).digest()
         drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
         size = low + (high - low) * drawn
         return -size if signed and digest[0] & 1 else size
@@ -136,7 +138,16 @@ def _points(index: int, seed: str, *, signed: bool) -> Callable[[str], Number]:
     return value
 
 
-_SCALES = ((0.3, 2.5), (0.3, 2.5), (1.0, 6.0), (0.05, 0.95), (0.3, 2.5), (2.0, 40.0), (0.05, 0.95), (20.0, 400.0))
+_SCALES = (
+    (0.3, 2.5),
+    (0.3, 2.5),
+    (1.0, 6.0),
+    (0.05, 0.95),
+    (0.3, 2.5),
+    (2.0, 40.0),
+    (0.05, 0.95),
+    (20.0, 400.0),
+)
 
 
 def equal(left: Scalar, right: Scalar) -> bool:
@@ -155,7 +166,7 @@ def _equal(left: Scalar, right: Scalar) -> bool:
     first, second = left.exact, right.exact
     if first is not None and second is not None:
         return first == second
-    if first is None and second is None or left.node.free or right.node.free:
+    if (first is None and second is None) or left.node.free or right.node.free:
         seed = left.seed or right.seed
         one = left.residues(seed)
         other = right.residues(seed) if one is not None else None
@@ -189,7 +200,7 @@ def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
 
 
 def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
-    from assay.verifiers.math.numeric import MARGIN, CONTEXT, NotNumeric
+    from assay.verifiers.math.numeric import CONTEXT, MARGIN, NotNumeric
 
     free = left.node.free | right.node.free
     if len(free) > 40:
@@ -234,17 +245,18 @@ def _pairs(
 def _at_points(
     left: Scalar, right: Scalar, seed: str, precision: int, log_base: int, *, real: bool, many: bool
 ) -> Iterator[tuple[tuple[Any, int], tuple[Any, int]]]:
-    positive = _wants_positive(left.node) or _wants_positive(right.node)
-    key = f"{seed}\x00+" if positive else seed
+    signed = not (wants_positive(left.node) or wants_positive(right.node))
     for index in range(_POINTS if many else 1):
         try:
-            one = left.number(index, key, precision, log_base=log_base, real=real)
-            other = right.number(index, key, precision, log_base=log_base, real=real) if one else None
+            one = left.number(index, seed, precision, log_base=log_base, real=real, signed=signed)
+            if one is None:
+                continue
+            other = right.number(index, seed, precision, log_base=log_base, real=real, signed=signed)
         except (Undefined, TooLarge):
             if not many:
                 raise
             continue
-        if one and other:
+        if other is not None:
             yield one, other
 
 
@@ -278,3 +290,19 @@ def _same_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
         return False
     first, second = values[0]
     return _same([(one * second, other * first) for one, other in values[1:]], tolerance)
+
+
+def same_direction(left: Scalar, right: Scalar) -> bool:
+    """Whether one is a positive constant multiple of the other. Never raises."""
+    try:
+        return _numerically(left, right, _same_positive_ratio)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _same_positive_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    from assay.verifiers.math.numeric import CONTEXT
+
+    one, other = values[0]
+    real = not isinstance(one, CONTEXT.mpc) and not isinstance(other, CONTEXT.mpc)
+    return real and one * other > 0 and _same_ratio(values, tolerance)

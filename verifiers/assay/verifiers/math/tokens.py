@@ -70,7 +70,11 @@ def fold_unicode(text: str) -> str:
     text = _SUPER.sub(lambda m: "^{" + "".join(tables.SUPERSCRIPTS[c] for c in m.group()) + "}", text)
     text = _SUB.sub(lambda m: "_{" + "".join(tables.SUBSCRIPTS[c] for c in m.group()) + "}", text)
     text = text.translate(tables.UNICODE)
-    return text if text.isascii() else "".join(c if c < "\x80" or c in CURRENCY_SIGNS else _fold(c) for c in text)
+    return (
+        text
+        if text.isascii()
+        else "".join(c if c < "\x80" or c in CURRENCY_SIGNS else _fold(c) for c in text)
+    )
 
 
 def _fold(character: str) -> str:
@@ -166,9 +170,7 @@ class _Scanner:
             self.put("word", run)
         elif run in tables.FUNCTIONS:
             self.put("func", tables.FUNCTIONS[run])
-        elif run in tables.ASCII_GREEK:
-            self.put("let", run)
-        elif len(run) == 1:
+        elif run in tables.ASCII_GREEK or len(run) == 1:
             self.put("let", run)
         else:
             self.run(run)
@@ -177,7 +179,12 @@ class _Scanner:
         """Letters in mathematics: `sinx` is a function and its argument."""
         for cut in (1, 2):
             head = run[:-cut]
-            if head in tables.FUNCTIONS and len(head) > 1 and run not in _ENGLISH and run[-cut:] in ("x", "y", "t", "A", "B", "pi"):
+            if (
+                head in tables.FUNCTIONS
+                and len(head) > 1
+                and run not in _ENGLISH
+                and run[-cut:] in ("x", "y", "t", "A", "B", "pi")
+            ):
                 self.put("func", tables.FUNCTIONS[head])
                 self.letters(run[-cut:], textual=False)
                 return
@@ -225,7 +232,11 @@ class _Scanner:
     def delimiter(self, text: str, name: str, end: int) -> int:
         """After `\\left` and kin: a null delimiter is dropped, bars and angles know their side."""
         side = {"\\left": "(", "\\right": ")"}.get(name) or {"l": "(", "r": ")"}.get(name[-1])
-        if not side or name in (r"\rm", r"\par") or not name.startswith((r"\left", r"\right", r"\big", r"\Big")):
+        if (
+            not side
+            or name in (r"\rm", r"\par")
+            or not name.startswith((r"\left", r"\right", r"\big", r"\Big"))
+        ):
             return end
         match = _NULL_DELIMITER.match(text, end)
         if match is None:
@@ -247,7 +258,9 @@ class _Scanner:
         content = text[start + 1 : close]
         plain = content.strip(" ~")
         self.spaced = self.spaced or content[:1] in " ~"
-        if name in (r"\mathrm", r"\operatorname", r"\operatorname*", r"\textrm", r"\text") and self.upright(plain):
+        if name in (r"\mathrm", r"\operatorname", r"\operatorname*", r"\textrm", r"\text") and self.upright(
+            plain
+        ):
             return close + 1
         self.nested += 1
         if self.nested > _MAX_NESTED_TEXT:
@@ -305,7 +318,12 @@ class _Scanner:
         elif name in ("Z", "N", "Q"):
             self.put("const", name)
         else:
-            self.put("cmd", {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}.get(name, name))
+            self.put(
+                "cmd",
+                {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}.get(
+                    name, name
+                ),
+            )
         return end
 
 
