@@ -34,7 +34,7 @@ class Atoms(Cursor):
     def power(self) -> Node:
         """An atom with what is attached to it."""
         start = self.position
-        node = self.atom()
+        node = self.mixed(self.atom())
         while True:
             if self.at_op("^"):
                 self.position += 1
@@ -53,6 +53,22 @@ class Atoms(Cursor):
                 node = Sym(node.name + self.decoration())
             else:
                 return node
+
+    def mixed(self, node: Node) -> Node:
+        r"""`6\frac56`: a whole number before a proper fraction of digits is a mixed number."""
+        before, token = self.tokens[self.position - 1], self.peek()
+        if before.kind != "num" or token.kind != "cmd" or token.value != "frac" or "." in str(before.value):
+            return node
+        if not isinstance(node, Num):
+            return node
+        start = self.position
+        part = self.atom()
+        if isinstance(part, Op) and part.head == "div":
+            proper = _proper_fraction(*part.args)
+            if proper is not None:
+                return Num(node.value + proper)
+        self.position = start
+        return node
 
     def factorial(self, node: Node) -> Node:
         self.position += 1
@@ -287,9 +303,7 @@ class Atoms(Cursor):
         self.position, self.end = start, close
         pieces = self.split(lambda token: token.kind == "op" and token.value in ("|", ":"))
         self.position, self.end = saved
-        if len(pieces) == 2 and any(
-            t.kind == "op" and t.value in tables.RELATIONS for t in self.tokens[start:close]
-        ):
+        if len(pieces) == 2 and any(t.kind == "op" and t.value in tables.RELATIONS for t in self.tokens[start:close]):
             member = self.within(*pieces[0][:2], self.statement)
             return Builder(member, self.within(*pieces[1][:2], self.members))
         inner = self.within(start, close, self.members)
@@ -335,3 +349,10 @@ def determinant(matrix: Mat) -> Node:
     if len(matrix.rows) ** 2 != len(entries) or len(matrix.rows) > 30:
         raise Unparsed("no square")
     return Op("det", entries)
+
+
+def _proper_fraction(top: Node, bottom: Node) -> Fraction | None:
+    """The value of a quotient of whole numbers that is between 0 and 1."""
+    if not isinstance(top, Num) or not isinstance(bottom, Num) or not 0 < top.value < bottom.value:
+        return None
+    return top.value / bottom.value if top.value.denominator == bottom.value.denominator == 1 else None

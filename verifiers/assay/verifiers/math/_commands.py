@@ -75,8 +75,7 @@ class Commands(Atoms):
             return neg(self.implicit_argument())
         node = self.power()
         while self.starts_factor() and self.peek().kind != "func" and not self.at_op("(", "[", "|"):
-            mixed = self.mixed(node)
-            node = mixed if mixed is not None else mul(node, self.power())
+            node = mul(node, self.power())
         return node
 
     def atom_cmd(self, token: Token) -> Node:
@@ -135,12 +134,7 @@ class Commands(Atoms):
     def folded(self, head: str) -> Node:
         r"""`\sum_{k=a}^{b} body`."""
         low, high = self.limits()
-        if (
-            not isinstance(low, Chain)
-            or low.signs != ("=",)
-            or not isinstance(low.sides[0], Sym)
-            or high is None
-        ):
+        if not isinstance(low, Chain) or low.signs != ("=",) or not isinstance(low.sides[0], Sym) or high is None:
             raise Unparsed("sum without bounds")
         variable = low.sides[0].name
         return Op(head, (self.product(), low.sides[1], high), bound=variable)
@@ -165,12 +159,7 @@ class Commands(Atoms):
         start = self.position
         for index in range(start, self.end):
             token, following = self.tokens[index], self.tokens[min(index + 1, self.end - 1)]
-            if (
-                token.kind == "let"
-                and token.value == "d"
-                and following.kind == "let"
-                and index + 1 < self.end
-            ):
+            if token.kind == "let" and token.value == "d" and following.kind == "let" and index + 1 < self.end:
                 return self._integral(start, index, index + 2, str(following.value), low, high)
             if token.kind == "run" and len(str(token.value)) == 2 and str(token.value)[0] == "d":
                 return self._integral(start, index, index + 1, str(token.value)[1], low, high)
@@ -220,9 +209,7 @@ class Commands(Atoms):
             return Mat("cases", self.cells(rows))
         items: list[Node] = []
         for row in rows:
-            tokens = [
-                t for t in self.tokens[row[0][0] : row[-1][1]] if not (t.kind == "op" and t.value == "&")
-            ]
+            tokens = [t for t in self.tokens[row[0][0] : row[-1][1]] if not (t.kind == "op" and t.value == "&")]
             items.append(self.whole(tokens))
         return items[0] if len(items) == 1 else Bare("and", tuple(items))
 

@@ -94,10 +94,6 @@ class Cursor(ABC):
         """Whether the next token continues a product by juxtaposition."""
 
     @abstractmethod
-    def mixed(self, node: Node) -> Node | None:
-        """A mixed number that starts with `node`, or None."""
-
-    @abstractmethod
     def whole(self, tokens: list[Token]) -> Node:
         """The tree of another token list."""
 

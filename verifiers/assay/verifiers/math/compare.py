@@ -177,9 +177,7 @@ class Comparison:
             return exact == other_exact
         left = list(theirs)
         for value in ours:
-            found = next(
-                (i for i, other in enumerate(left) if self._affordable() and self.equal(value, other)), None
-            )
+            found = next((i for i, other in enumerate(left) if self._affordable() and self.equal(value, other)), None)
             if found is None:
                 return False
             del left[found]
@@ -197,9 +195,7 @@ class Comparison:
         return self.note("in order", result=same)
 
     def _grids(self, gold: Grid, answer: Grid) -> bool:
-        shape = [len(row) for row in gold.rows] == [
-            len(row) for row in answer.rows
-        ] and gold.form == answer.form
+        shape = [len(row) for row in gold.rows] == [len(row) for row in answer.rows] and gold.form == answer.form
         same = shape and all(
             self.equal(one, other)
             for row, other_row in zip(gold.rows, answer.rows, strict=True)
@@ -209,12 +205,7 @@ class Comparison:
 
     # --- sets of reals ---------------------------------------------------------------------------------
     def _real_sets(self, gold: Reals, answer: Reals) -> bool:
-        if (
-            gold.variable
-            and answer.variable
-            and gold.variable != answer.variable
-            and not self.rules.names_free
-        ):
+        if gold.variable and answer.variable and gold.variable != answer.variable and not self.rules.names_free:
             return self.note("names", result=False)
         return self.note("sets of reals", result=reals.same(gold.line, answer.line))
 
@@ -399,9 +390,7 @@ def _near(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
         one, other = reals.End(gold).approximate, reals.End(answer).approximate
     except ValueError:
         return False
-    bound = max(
-        rules.tolerance_abs, rules.tolerance_rel * abs(Fraction(str(float(one))) if one else Fraction(0))
-    )
+    bound = max(rules.tolerance_abs, rules.tolerance_rel * abs(Fraction(str(float(one))) if one else Fraction(0)))
     distance = abs(one - other)
     if distance <= float(bound):
         return True

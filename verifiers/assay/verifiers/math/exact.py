@@ -46,11 +46,7 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
             return _inverse_pair(node, environment)
         values.append(value)
     rule = _RULES.get(node.head)
-    return (
-        rule(*values)
-        if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values))
-        else None
-    )
+    return rule(*values) if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values)) else None
 
 
 def _inverse_pair(node: Op, environment: Environment | None) -> Fraction | None:
@@ -201,9 +197,7 @@ def _log(value: Fraction, base: Fraction) -> Fraction | None:
     guess = Fraction(estimate).limit_denominator(64)
     if abs(guess) > 5_000 or abs(float(guess) - estimate) > 1e-9 * max(1.0, abs(estimate)):
         return None
-    return (
-        guess if _pow(base, Fraction(guess.numerator)) == _pow(value, Fraction(guess.denominator)) else None
-    )
+    return guess if _pow(base, Fraction(guess.numerator)) == _pow(value, Fraction(guess.denominator)) else None
 
 
 def _ln(value: Fraction) -> Fraction | None:

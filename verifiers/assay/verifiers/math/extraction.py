@@ -40,6 +40,8 @@ _POSING = words(
     doesn't don't nor whether unclear impossible
     """
 )
+# A number after one of these is a label, not a value.
+_LABELS = words("problem question exercise step part page case figure equation chapter section theorem lemma example")
 _WORD = re.compile(r"[A-Za-z']+")
 
 
@@ -138,9 +140,7 @@ def _final_statement(text: str) -> Extraction:
             return Extraction(None, "no_answer", policy)
         at = sentence.rfind(run.text)
         found = (
-            Found(run.text, max(at, 0), max(at, 0) + len(run.text))
-            if at >= 0
-            else Found(run.text, 0, len(sentence))
+            Found(run.text, max(at, 0), max(at, 0) + len(run.text)) if at >= 0 else Found(run.text, 0, len(sentence))
         )
         before, after = clean[: run.start], clean[run.end :]
     else:
@@ -176,12 +176,13 @@ def _is_prose(content: str) -> bool:
 def _is_posed(before: str) -> bool:
     """Whether the sentence up to the answer poses a task, asks, doubts or denies."""
     clause = re.split(r"[,;:，；：]", before)[-1] if len(before) < 5_000 else before[-500:]
-    said = {word.lower() for word in _WORD.findall(clause)}
+    spoken = [word.lower() for word in _WORD.findall(clause)]
+    said = set(spoken)
+    if spoken and spoken[-1] in _LABELS and clause.rstrip()[-1:].isalpha():
+        return True
     return bool(said & _POSING) or any(sign in clause for sign in ("不是", "或者", "求", "不能", "≠"))
 
 
 def _takes_back(after: str) -> bool:
     said = {word.lower() for word in _WORD.findall(after[:500])}
-    return bool(
-        said & {"not", "isn't", "wrong", "incorrect", "impossible", "false", "maybe", "perhaps", "or"}
-    )
+    return bool(said & {"not", "isn't", "wrong", "incorrect", "impossible", "false", "maybe", "perhaps", "or"})

@@ -61,9 +61,7 @@ def _at(node: Node, seed: str, prime: int) -> int:
 
 
 def _point(name: str, seed: str, prime: int) -> int:
-    digest = hashlib.blake2b(
-        f"{name}\x00{seed}\x00{prime}".encode("utf-8", "replace"), digest_size=16
-    ).digest()
+    digest = hashlib.blake2b(f"{name}\x00{seed}\x00{prime}".encode("utf-8", "replace"), digest_size=16).digest()
     return int.from_bytes(digest, "big") % prime
 
 

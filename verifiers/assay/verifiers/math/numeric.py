@@ -29,6 +29,7 @@ MAX_MAGNITUDE = 6_000
 _SLACK = 40
 _MAX_ANGLE_BITS = 200
 _MAX_FOLD = 400
+_INTEGRAL_BITS = 50
 
 Number = Any
 """An `mpf` or `mpc` of `CONTEXT`."""
@@ -158,9 +159,7 @@ class Evaluator:
             if exponent <= 0:
                 raise Undefined
             return base
-        if (abs(int(CONTEXT.mag(base))) + 1) * abs(exponent) > 64 * MAX_MAGNITUDE and abs(
-            exponent
-        ) > MAX_MAGNITUDE:
+        if (abs(int(CONTEXT.mag(base))) + 1) * abs(exponent) > 64 * MAX_MAGNITUDE and abs(exponent) > MAX_MAGNITUDE:
             raise TooLarge
         if abs(int(CONTEXT.mag(base)) - 1) * abs(exponent) > 2 * MAX_MAGNITUDE:
             raise TooLarge
@@ -168,9 +167,7 @@ class Evaluator:
         self.magnitude = max(self.magnitude, exponent.bit_length())
         return base**exponent
 
-    def _raised(
-        self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool
-    ) -> Number:
+    def _raised(self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool) -> Number:
         """A power with an exponent that is not whole; odd roots of negative reals are real."""
         if exponent is None and exact is not None:
             exponent = CONTEXT.mpf(exact.numerator) / exact.denominator
@@ -238,10 +235,13 @@ class Evaluator:
             except (Undefined, OutsideDomain):
                 return CONTEXT.mpf(0)
 
+        magnitude = self.magnitude
         try:
-            value, error = CONTEXT.quad(integrand, [low, high], error=True, maxdegree=6)
+            value, error = CONTEXT.quad(integrand, [low, high], error=True, maxdegree=9)
         finally:
             self.bound.pop(node.bound, None)
+            # Quadrature looks at tiny arguments; its own error counts instead of their magnitude.
+            self.magnitude = max(magnitude, _INTEGRAL_BITS)
         if error > CONTEXT.mpf(2) ** (-CONTEXT.prec // 2):
             raise NotNumeric
         return value
@@ -302,10 +302,7 @@ def _snapped(function: Callable[[Number], Number]) -> Callable[[Number], Number]
 
     def apply(value: Number) -> Number:
         result = function(value)
-        if (
-            result
-            and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK
-        ):
+        if result and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK:
             return CONTEXT.mpf(0)
         return result
 

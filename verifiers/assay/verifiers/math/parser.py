@@ -66,8 +66,7 @@ class _Parser(Commands):
             return self.side()
         signs = tuple(sign for _, _, sign in pieces[:-1])
         sides = [
-            self.within(start, end, self.label if not i else self.side)
-            for i, (start, end, _) in enumerate(pieces)
+            self.within(start, end, self.label if not i else self.side) for i, (start, end, _) in enumerate(pieces)
         ]
         return Chain(signs, tuple(sides))
 
@@ -207,8 +206,7 @@ class _Parser(Commands):
                 self.position += 1
                 node = div(node, self.signed_factor())
             elif self.starts_factor():
-                mixed = self.mixed(node)
-                node = mixed if mixed is not None else mul(node, self.power())
+                node = mul(node, self.power())
             else:
                 return node
 
@@ -219,22 +217,6 @@ class _Parser(Commands):
         if self.at_op("+"):
             self.position += 1
         return self.power()
-
-    def mixed(self, node: Node) -> Node | None:
-        r"""`6\frac56`: a whole number before a proper fraction of digits is a mixed number."""
-        before, token = self.tokens[self.position - 1], self.peek()
-        if before.kind != "num" or token.kind != "cmd" or token.value != "frac" or "." in str(before.value):
-            return None
-        if not isinstance(node, Num):
-            return None
-        start = self.position
-        part = self.power()
-        if isinstance(part, Op) and part.head == "div":
-            proper = _proper_fraction(*part.args)
-            if proper is not None:
-                return Num(node.value + proper)
-        self.position = start
-        return None
 
     def starts_factor(self) -> bool:
         """Whether the next token continues a product by juxtaposition."""
@@ -258,6 +240,8 @@ class _Parser(Commands):
             value = str(token.value)
             if value in tables.NUMBER_WORDS or value in ("percent", "per"):
                 return True
+            if value.lower() in tables.STATEMENT_WORDS or value == "of":
+                return True
             if value not in units.BARE and not (len(value) > 2 and token.spaced):
                 return False
         elif not any(t.kind in ("word", "run") for t in self.tokens[self.position + 1 : self.end]):
@@ -275,13 +259,6 @@ def parse(tokens: list[Token]) -> Node:
         raise Unparsed("nothing there")
     parser = _Parser(tokens)
     return parser.within(0, parser.end, parser.members)
-
-
-def _proper_fraction(top: Node, bottom: Node) -> Fraction | None:
-    """The value of a quotient of whole numbers that is between 0 and 1."""
-    if not isinstance(top, Num) or not isinstance(bottom, Num) or not 0 < top.value < bottom.value:
-        return None
-    return top.value / bottom.value if top.value.denominator == bottom.value.denominator == 1 else None
 
 
 def _is_list_separator(token: Token) -> bool:

@@ -79,7 +79,7 @@ class _Reader:
     def word(self, word: str, kind: str, *, spaced: bool, sign: int) -> bool:
         lower = word.lower()
         if lower in tables.FILLER_WORDS or lower == "of":
-            return bool(self.parts) or lower != "of"
+            return True
         if lower in tables.STATEMENT_WORDS or word in tables.NUMBER_WORDS:
             return False
         if lower in units.POWERS:
@@ -128,9 +128,7 @@ class _Reader:
                 if not depth:
                     break
             inner = tokens[start + 1 : index - 1]
-            if not inner or not self.read(
-                [Token("word", *t[1:]) if t.kind == "let" else t for t in inner], sign
-            ):
+            if not inner or not self.read([Token("word", *t[1:]) if t.kind == "let" else t for t in inner], sign):
                 return 0
         return index
 

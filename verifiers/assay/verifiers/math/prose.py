@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from assay.verifiers.extract.boxes import closing_brace
-from assay.verifiers.extract.found import Found
+from assay.verifiers.extract.found import Found, words
 from assay.verifiers.math import tables
 
 MAX_SENTENCE = 20_000
@@ -26,7 +26,15 @@ _PIECE = re.compile(
 )
 _SIGNS = frozenset("+-*/^_=<>≤≥≠±∓×·÷√∞π()[]{}|!%°$€£¥₩₹¢'′&∪∩∈∅∖−–½⅓⅔¼¾⅛²³⁴⁵⁶⁷⁸⁹⁰¹θαβγλμφω~…∛")
 _MATH_WORDS = frozenset(tables.FUNCTIONS) | frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
+_GREEK_LETTERS = frozenset(sign for sign in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ")
 _SINGLE_WORDS = frozenset(("a", "I"))
+# `a = 5`: there the article is a variable.
+_AFTER_VARIABLE = re.compile(r"\s*[=+*/^<>≤≥≠∈-]")
+# Words that tie two numbers into one statement: `5 to 7` has no last number.
+_NUMBER_NEXT = re.compile(r"\s*[$\d\\-]")
+_TIES = words("to through of by plus minus times over versus vs than more less mod modulo out")
+# Words that end a number's unit: `5 ways to do it`.
+_ENDS = words("for to on at with left remaining altogether overall among using because since when if so")
 _MAX_UNIT_WORDS = 4
 
 
@@ -69,21 +77,23 @@ class _State:
         self.units = 0
         self.joined = False
         self.depth = 0
+        self.tied = False
 
     def close(self) -> None:
         if self.start >= 0 and self.end > self.start:
             self.runs.append((self.start, self.end))
         self.start = self.end = -1
-        self.number = self.joined = False
+        self.number = self.joined = self.tied = False
         self.units = self.depth = 0
 
     def take(self, match: re.Match[str], end: int) -> int:
-        if self.units:
+        if self.units and not self.joined and not self.tied:
             self.close()
+        self.units = 0
         if self.start < 0:
             self.start = match.start()
         self.end = end
-        self.joined = False
+        self.joined = self.tied = False
         return end
 
     def feed(self, text: str, match: re.Match[str]) -> int:
@@ -93,7 +103,7 @@ class _State:
                 self.close()
             return match.end()
         if kind == "word":
-            return self.word(match, piece)
+            return self.word(text, match, piece)
         if kind == "cmd":
             self.number = True
             end = match.end()
@@ -101,9 +111,6 @@ class _State:
                 end = _group_end(text, end)
             return self.take(match, end)
         if kind in ("num", "ord"):
-            restart = bool(self.units) and not self.joined
-            if restart:
-                self.close()
             end = self.take(match, match.end())
             self.number = True
             return end
@@ -118,9 +125,7 @@ class _State:
         if piece in ",;" and self.start >= 0:
             self.joined = True
             return match.end()
-        tight = (
-            text[match.start() - 1 : match.start()].strip() and text[match.end() : match.end() + 1].strip()
-        )
+        tight = text[match.start() - 1 : match.start()].strip() and text[match.end() : match.end() + 1].strip()
         if piece in ":." and tight and self.start >= 0:
             return self.take(match, match.end())
         if piece == "." and self.start >= 0 and text[match.end() : match.end() + 1] == ".":
@@ -128,24 +133,32 @@ class _State:
         self.close()
         return match.end()
 
-    def word(self, match: re.Match[str], piece: str) -> int:
+    def word(self, text: str, match: re.Match[str], piece: str) -> int:
         lower = piece.lower()
-        if piece in _MATH_WORDS:
-            self.number = self.number or piece in tables.ASCII_CONSTANTS
+        if piece in _MATH_WORDS or piece in _GREEK_LETTERS:
+            self.number = self.number or piece in tables.ASCII_CONSTANTS or piece == "π"
             return self.take(match, match.end())
         if lower in ("and", "or") or piece in tables.JOINTS:
             if self.start >= 0:
                 self.joined = True
             return match.end()
         if len(piece) == 1 and piece.isascii():
-            if self.start < 0 and piece in _SINGLE_WORDS:
+            if self.start < 0 and piece in _SINGLE_WORDS and not _AFTER_VARIABLE.match(text, match.end()):
                 return match.end()
             return self.take(match, match.end())
-        if self.start >= 0 and self.number and not self.joined and self.units < _MAX_UNIT_WORDS:
-            self.units += 1
-            self.end = match.end()
+        return self.unit(text, match, lower)
+
+    def unit(self, text: str, match: re.Match[str], lower: str) -> int:
+        """A word that is no mathematics: a number's unit, or the end of the run."""
+        if self.start < 0 or not self.number or self.joined or self.units >= _MAX_UNIT_WORDS:
+            self.close()
             return match.end()
-        self.close()
+        self.tied = lower in _TIES
+        if lower in _ENDS and not (self.tied and _NUMBER_NEXT.match(text, match.end())):
+            self.close()
+            return match.end()
+        self.units += 1
+        self.end = match.end()
         return match.end()
 
 

@@ -27,9 +27,7 @@ _ANNOUNCERS = words(
     """
 )
 _VERBS = words("is are equals be")
-_HEDGES = words(
-    "or not no nor either neither 或 maybe perhaps possibly if mod modulo except but unless instead"
-)
+_HEDGES = words("or not no nor either neither 或 maybe perhaps possibly if mod modulo except but unless instead")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +66,7 @@ def read(text: str) -> Reading:
     try:
         tokens = tokenise(text)
     except Unparsed as error:
-        return Reading(
-            text, (Token("raw", " ".join(text.split()), False),), Opaque(_squeezed(text), str(error))
-        )
+        return Reading(text, (Token("raw", " ".join(text.split()), False),), Opaque(_squeezed(text), str(error)))
     tokens = without_remark(without_announcement(_trimmed(tokens)))
     try:
         tree = parse(tokens)
@@ -140,8 +136,7 @@ def _is_remark(before: Token, opening: Token, inner: list[Token]) -> bool:
     named = [
         t
         for t in inner
-        if (t.kind == "word" and len(str(t.value)) > 1)
-        or (t.kind == "word" and ord(str(t.value)[0]) > 0x2E80)
+        if (t.kind == "word" and len(str(t.value)) > 1) or (t.kind == "word" and ord(str(t.value)[0]) > 0x2E80)
     ]
     spelled = [t for t in inner if t.kind == "run" and opening.spaced]
     if not named and not spelled:
@@ -202,9 +197,10 @@ def second_reading(reading: Reading) -> Reading | None:
         or tokens[-1].value not in units.SINGLE_LETTERS
     ):
         return None
-    if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:-1]) or tokens[
-        -2
-    ].kind not in ("num", "val"):
+    if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:-1]) or tokens[-2].kind not in (
+        "num",
+        "val",
+    ):
         return None
     upright = [*tokens[:-1], tokens[-1]._replace(kind="word")]
     try:

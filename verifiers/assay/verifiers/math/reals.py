@@ -43,9 +43,7 @@ def _approximate(scalar: Scalar) -> Any:
         if exact is not None:
             with CONTEXT.workprec(400):
                 return CONTEXT.mpf(exact.numerator) / exact.denominator
-        found = (
-            scalar.number(0, "", 400, log_base=10, real=False, signed=False) if not scalar.node.free else None
-        )
+        found = scalar.number(0, "", 400, log_base=10, real=False, signed=False) if not scalar.node.free else None
     except (Undefined, TooLarge, NotNumeric) as error:
         raise Unparsed("no end of an interval") from error
     if found is None or isinstance(found[0], CONTEXT.mpc):
@@ -130,11 +128,7 @@ def _joined(before: Piece, after: Piece) -> Piece:
         return Piece(before.low, before.low_closed, None, False)
     if before.high.same(after.high):
         return before._replace(high_closed=before.high_closed or after.high_closed)
-    return (
-        before
-        if after.high.below(before.high)
-        else before._replace(high=after.high, high_closed=after.high_closed)
-    )
+    return before if after.high.below(before.high) else before._replace(high=after.high, high_closed=after.high_closed)
 
 
 def complement(line: Line) -> Line:

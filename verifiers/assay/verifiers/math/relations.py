@@ -133,11 +133,7 @@ def _half(sign: str, node: Node) -> reals.Line:
     if sign == "!=":
         return reals.complement(reals.point(end))
     closed = sign.endswith("=")
-    return (
-        reals.interval(None, False, end, closed)
-        if sign[0] == "<"
-        else reals.interval(end, closed, None, False)
-    )
+    return reals.interval(None, False, end, closed) if sign[0] == "<" else reals.interval(end, closed, None, False)
 
 
 def _absolute(sign: str, left: Node, right: Node, variable: str) -> reals.Line | None:
@@ -252,9 +248,7 @@ def builder(node: Builder) -> Value:
         lines = [as_reals(item) for item in condition.items]
         if any(line is None for line in lines):
             raise Unparsed("condition that is not read")
-        condition = Reals(
-            reals.intersection(line for line in lines if line is not None), getattr(member, "name", "")
-        )
+        condition = Reals(reals.intersection(line for line in lines if line is not None), getattr(member, "name", ""))
     if not isinstance(member, Sym) or not isinstance(condition, (Reals, Ranges)):
         raise Unparsed("set-builder that is not read")
     if condition.variable not in ("", member.name):

@@ -128,9 +128,7 @@ def _points(index: int, seed: str, *, signed: bool) -> Callable[[str], Number]:
     low, high = _SCALES[index % len(_SCALES)]
 
     def value(name: str) -> Number:
-        digest = hashlib.blake2b(
-            f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12
-        ).digest()
+        digest = hashlib.blake2b(f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
         drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
         size = low + (high - low) * drawn
         return -size if signed and digest[0] & 1 else size
@@ -194,9 +192,18 @@ Judge = Callable[[list[tuple[Any, Any]], int], bool]
 
 
 def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
-    heads = left.node.heads | right.node.heads
-    bases = (10, 0) if "log" in heads else (10,)
+    bases = (10, 0) if "log" in left.node.heads | right.node.heads else (10,)
     return any(_with_base(left, right, judge, base) for base in bases)
+
+
+def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
+    """Whether two sides with an integral agree to 24 bits: most that differ need no more."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    free = left.node.free | right.node.free
+    pairs, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
+    with CONTEXT.workprec(60):
+        return not pairs or judge(pairs, 24)
 
 
 def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
@@ -206,6 +213,8 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
     if len(free) > 40:
         return False
     try:
+        if "int" in left.node.heads | right.node.heads and not _quickly(left, right, judge, log_base):
+            return False
         for real in (True, False):
             precision = MARGIN + 40
             for _ in range(3):

@@ -167,10 +167,7 @@ def bare(node: Bare) -> Value:
     """Items without brackets: assignments, relations, or plain values."""
     items = node.items
     if any(isinstance(item, Chain) for item in items):
-        if (
-            all(isinstance(item, Chain) and item.signs[0] not in ("=",) for item in items)
-            and node.joint != ","
-        ):
+        if all(isinstance(item, Chain) and item.signs[0] not in ("=",) for item in items) and node.joint != ",":
             together = relations.joined(node)
             if together is not None:
                 return together

@@ -255,6 +255,4 @@ FILLER_WORDS = words("the a an")
 # Words that may announce a value: `The answer is`, `Total area =`.
 ANNOUNCING = words("is are equals be : =")
 # Texts that are sets of reals.
-ALL_REALS = words(
-    "all-real-numbers all-reals the-real-numbers all-real-values real-numbers every-real-number"
-)
+ALL_REALS = words("all-real-numbers all-reals the-real-numbers all-real-values real-numbers every-real-number")

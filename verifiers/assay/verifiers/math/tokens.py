@@ -42,10 +42,11 @@ _BODY = r"""
  |(?P<mixed>\d+[ ]+\d+/\d+(?![\d.]))
  |(?P<thou>THOUSANDS)
  |(?P<num>\d+\.\d+|\d+\.(?!\.)|\d+|\.\d+)
+ |(?P<clock>[AaPp]\.\s?[Mm]\.)
  |(?P<run>[A-Za-z]+)
  |(?P<row>\\\\(?:\s*\[[\d.]*[a-z]*\])?)
  |(?P<cmd>\\[A-Za-z]+\*?|\\.)
- |(?P<ws>[\s~]+)
+ |(?P<ws>[\s~]+|\\\Z)
  |(?P<op>\*\*|<=|=<|>=|!=|==|:=|=>|->|<>|\.\.\.|[-+*/^_!=<>(){}\[\]|,;:&'%.?"@\#`])
  |(?P<money>[$€£¥₩₹¢])
  |(?P<wide>[^\W\d_]+)
@@ -70,11 +71,7 @@ def fold_unicode(text: str) -> str:
     text = _SUPER.sub(lambda m: "^{" + "".join(tables.SUPERSCRIPTS[c] for c in m.group()) + "}", text)
     text = _SUB.sub(lambda m: "_{" + "".join(tables.SUBSCRIPTS[c] for c in m.group()) + "}", text)
     text = text.translate(tables.UNICODE)
-    return (
-        text
-        if text.isascii()
-        else "".join(c if c < "\x80" or c in CURRENCY_SIGNS else _fold(c) for c in text)
-    )
+    return text if text.isascii() else "".join(c if c < "\x80" or c in CURRENCY_SIGNS else _fold(c) for c in text)
 
 
 def _fold(character: str) -> str:
@@ -155,6 +152,8 @@ class _Scanner:
             self.put("val", mixed(text))
         elif kind == "rep":
             self.put("val", repeating(text))
+        elif kind == "clock":
+            self.put("word", text[0].lower() + "m")
         elif kind == "wide":
             self.wide(text)
         else:
@@ -162,6 +161,8 @@ class _Scanner:
 
     def letters(self, run: str, *, textual: bool) -> None:
         joint = tables.JOINTS.get(run)
+        if run in tables.ORDINALS and not self.spaced and self.tokens and self.tokens[-1].kind == "num":
+            return
         if joint and len(run) > 1:
             self.put("joint", joint)
         elif run in tables.ASCII_CONSTANTS:
@@ -232,11 +233,7 @@ class _Scanner:
     def delimiter(self, text: str, name: str, end: int) -> int:
         """After `\\left` and kin: a null delimiter is dropped, bars and angles know their side."""
         side = {"\\left": "(", "\\right": ")"}.get(name) or {"l": "(", "r": ")"}.get(name[-1])
-        if (
-            not side
-            or name in (r"\rm", r"\par")
-            or not name.startswith((r"\left", r"\right", r"\big", r"\Big"))
-        ):
+        if not side or name in (r"\rm", r"\par") or not name.startswith((r"\left", r"\right", r"\big", r"\Big")):
             return end
         match = _NULL_DELIMITER.match(text, end)
         if match is None:
@@ -258,9 +255,7 @@ class _Scanner:
         content = text[start + 1 : close]
         plain = content.strip(" ~")
         self.spaced = self.spaced or content[:1] in " ~"
-        if name in (r"\mathrm", r"\operatorname", r"\operatorname*", r"\textrm", r"\text") and self.upright(
-            plain
-        ):
+        if name in (r"\mathrm", r"\operatorname", r"\operatorname*", r"\textrm", r"\text") and self.upright(plain):
             return close + 1
         self.nested += 1
         if self.nested > _MAX_NESTED_TEXT:

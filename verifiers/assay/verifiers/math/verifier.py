@@ -103,9 +103,7 @@ def _without_answer(extraction: Extraction, flags: tuple[str, ...], candidate: C
         score=0.0,
         reason=extraction.reason,
         flags=flags + extraction.flags,
-        explanation={"policy": extraction.policy, "path": ["nothing to compare"]}
-        if candidate.explain
-        else {},
+        explanation={"policy": extraction.policy, "path": ["nothing to compare"]} if candidate.explain else {},
     )
 
 
