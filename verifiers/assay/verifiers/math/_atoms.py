@@ -162,8 +162,11 @@ class Atoms(Cursor):
 
     def atom_word(self, token: Token) -> Node:
         """Upright letters that are no unit are one name: `x_{\\text{max}}` aside, `\\text{Area}`."""
+        word = str(token.value)
+        if len(word) < 3 and word.isascii():
+            return self.atom_run(token)
         self.position += 1
-        return Sym(f"{token.value}{self.subscript()}")
+        return Sym(f"{word}{self.subscript()}")
 
     def atom_run(self, token: Token) -> Node:
         """Letters side by side are a product."""

@@ -5,6 +5,7 @@ Not covered: derivatives as operators, indefinite integrals, limits.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from assay.verifiers.math import tables
@@ -14,6 +15,7 @@ from assay.verifiers.math.nodes import (
     MINUS_ONE,
     Bare,
     Chain,
+    Const,
     Mat,
     Node,
     Num,
@@ -134,10 +136,15 @@ class Commands(Atoms):
     def folded(self, head: str) -> Node:
         r"""`\sum_{k=a}^{b} body`."""
         low, high = self.limits()
-        if not isinstance(low, Chain) or low.signs != ("=",) or not isinstance(low.sides[0], Sym) or high is None:
+        if not isinstance(low, Chain) or low.signs != ("=",) or high is None:
             raise Unparsed("sum without bounds")
-        variable = low.sides[0].name
-        return Op(head, (self.product(), low.sides[1], high), bound=variable)
+        variable = low.sides[0]
+        if not isinstance(variable, (Sym, Const)):
+            raise Unparsed("sum without a variable")
+        body = self.product()
+        # `i` is the index here, not the imaginary unit.
+        body = _rebound(body, variable) if isinstance(variable, Const) else body
+        return Op(head, (body, low.sides[1], high), bound=variable.name)
 
     def limits(self) -> tuple[Node | None, Node | None]:
         low: Node | None = None
@@ -212,6 +219,13 @@ class Commands(Atoms):
             tokens = [t for t in self.tokens[row[0][0] : row[-1][1]] if not (t.kind == "op" and t.value == "&")]
             items.append(self.whole(tokens))
         return items[0] if len(items) == 1 else Bare("and", tuple(items))
+
+
+def _rebound(node: Node, constant: Const) -> Node:
+    """`node` with a symbol for the constant."""
+    if node == constant:
+        return Sym(constant.name)
+    return replace(node, args=tuple(_rebound(arg, constant) for arg in node.args)) if isinstance(node, Op) else node
 
 
 def _is_differential(token: Token) -> bool:

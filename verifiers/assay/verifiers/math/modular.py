@@ -1,9 +1,9 @@
-"""Rational functions by evaluation modulo two primes at hidden points: exact "unequal", near-certain "equal".
+"""Rational functions by evaluation modulo two primes: exact "unequal", near-certain "equal".
 
 Two rational functions that differ agree at a random point modulo a 61-bit prime with a chance below
-degree / 2^61 (Schwartz-Zippel); two points with two primes are used. Points come from a hash of the
-gold's text, so no completion can aim at them. Exponents are bounded, or Fermat's little theorem would
-make x^(p-1) equal 1. Anything that is no rational function gives None.
+degree / 2^61 (Schwartz-Zippel); two points for each of two primes are used. The points are fixed (a hash of the
+symbol's name), so that verdicts are deterministic; to aim at them a completion would have to know the gold's values
+degree / 2^61 (Schwartz-Zippel); two points for each of two primes are used. The points are fixed (a hash of the
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class NotRational(ValueError):
     """Not a rational function of its symbols."""
 
 
-def residues(node: Node, seed: str) -> tuple[Residue, ...] | None:
-    """Values at two hidden points for each prime in turn; None if `node` is no rational function.
+def residues(node: Node) -> tuple[Residue, ...] | None:
+    """Values at two points for each prime in turn; None if `node` is no rational function.
 
     Raises `Undefined` if it is defined nowhere, `TooLarge` for exponents beyond the guard.
     """
@@ -36,7 +36,7 @@ def residues(node: Node, seed: str) -> tuple[Residue, ...] | None:
         if constant and not _only_constant(node):
             return None
     try:
-        return tuple(_at(node, f"{seed}\x00{point}", prime) for prime in PRIMES for point in (1, 2))
+        return tuple(_at(node, str(point), prime) for prime in PRIMES for point in (1, 2))
     except NotRational:
         return None
 

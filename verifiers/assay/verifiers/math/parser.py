@@ -30,7 +30,7 @@ from assay.verifiers.math.nodes import (
     mul,
     neg,
 )
-from assay.verifiers.math.phrases import is_words, unit_phrase, word_text
+from assay.verifiers.math.phrases import MAX_TOKENS, is_words, unit_phrase, word_text
 from assay.verifiers.math.tokens import Token
 
 _PERCENT = Num(Fraction(1, 100))
@@ -244,7 +244,9 @@ class _Parser(Commands):
                 return True
             if value not in units.BARE and not (len(value) > 2 and token.spaced):
                 return False
-        elif not any(t.kind in ("word", "run") for t in self.tokens[self.position + 1 : self.end]):
+        elif self.end - self.position > MAX_TOKENS or not any(
+            t.kind in ("word", "run") for t in self.tokens[self.position + 1 : self.end]
+        ):
             return False
         return unit_phrase(self.tokens[self.position : self.end]) is not None
 
@@ -273,4 +275,6 @@ def _may_be_empty(pieces: list[tuple[int, int, str]], index: int) -> bool:
 
 
 def _plain_arguments(tokens: list[Token]) -> bool:
-    return all(t.kind in ("let", "num") or t.value in (",", "-", "=") for t in tokens) and bool(tokens)
+    if tokens and tokens[0].value == "-":
+        tokens = tokens[1:]
+    return all(t.kind in ("let", "num") or t.value in (",", "=") for t in tokens) and bool(tokens)

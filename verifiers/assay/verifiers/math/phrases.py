@@ -11,16 +11,17 @@ from assay.verifiers.math import tables, units
 from assay.verifiers.math.tokens import Token
 
 MAX_WORDS = 4
+MAX_TOKENS = 40
+"""No unit is longer."""
+_SHORT_WORDS = frozenset(("no", "ok"))
 
 
 def is_words(tokens: list[Token]) -> bool:
     """Whether the tokens are words only: letters in text, or three letters and more side by side."""
     long = False
     for kind, value, _ in tokens:
-        if kind == "word":
-            long = True
-        elif kind == "run":
-            long = long or len(str(value)) > 2
+        if kind in ("word", "run"):
+            long = long or len(str(value)) > 2 or not str(value).isascii() or str(value).lower() in _SHORT_WORDS
         elif (kind not in ("let",) and value not in ("-", "'")) or (kind == "let" and len(str(value)) > 1):
             return False
     return long
@@ -36,6 +37,8 @@ def word_text(tokens: list[Token]) -> str:
 
 def unit_phrase(tokens: list[Token]) -> str | None:
     """The canonical name of a unit or count noun that the tokens spell, or None."""
+    if len(tokens) > MAX_TOKENS:
+        return None
     reader = _Reader()
     return reader.name() if reader.read(tokens, 1) else None
 
@@ -78,9 +81,11 @@ class _Reader:
 
     def word(self, word: str, kind: str, *, spaced: bool, sign: int) -> bool:
         lower = word.lower()
-        if lower in tables.FILLER_WORDS or lower == "of":
+        if lower in tables.FILLER_WORDS:
             return True
-        if lower in tables.STATEMENT_WORDS or word in tables.NUMBER_WORDS:
+        if lower in tables.STATEMENT_WORDS or lower in tables.MODIFIERS or word in tables.NUMBER_WORDS:
+            return lower in units.POWERS and self.known_power(lower)
+        if not word.isascii() and any(part in word for part in tables.WIDE_STATEMENTS):
             return False
         if lower in units.POWERS:
             self.power(units.POWERS[lower])
@@ -94,6 +99,13 @@ class _Reader:
         self.pending = 0
         self.parts.append((units.canonical_noun(word), exponent))
         return self.words <= MAX_WORDS
+
+    def known_power(self, word: str) -> bool:
+        """`meters squared`: only after a known unit."""
+        if not self.parts or self.parts[-1][0] not in units.CANONICAL.values():
+            return False
+        self.power(units.POWERS[word])
+        return True
 
     def power(self, exponent: int) -> None:
         """`square meters` and `meters squared`."""

@@ -27,7 +27,9 @@ _ANNOUNCERS = words(
     """
 )
 _VERBS = words("is are equals be")
-_HEDGES = words("or not no nor either neither 或 maybe perhaps possibly if mod modulo except but unless instead")
+_HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
+# In a note these change the value that it stands beside.
+_CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +57,12 @@ class Reading:
         """The capital letter that it chooses: `C`, `(C)`, `C. 12`; else ""."""
         return choice_letter(list(self.tokens))
 
-    @cached_property
-    def folded(self) -> str:
-        """Words and signs in one case, for comparison as text."""
-        return " ".join(str(value) for kind, value, _ in self.tokens if value not in ("{", "}")).casefold()
-
 
 def read(text: str) -> Reading:
     """Read an answer."""
+    bare = text.strip()
+    if bare[:2] == "**" == bare[-2:]:
+        text = bare[2:-2]
     try:
         tokens = tokenise(text)
     except Unparsed as error:
@@ -84,7 +84,7 @@ def _squeezed(text: str) -> str:
 
 def _unread(tokens: list[Token], why: str) -> Value:
     """What was not read stays text."""
-    text = " ".join(str(token.value) for token in tokens if token.value not in ("{", "}")).casefold()
+    text = " ".join(str(v).casefold() if k in ("word", "run") and len(str(v)) > 2 else str(v) for k, v, _ in tokens)
     return Opaque(text, why)
 
 
@@ -141,7 +141,9 @@ def _is_remark(before: Token, opening: Token, inner: list[Token]) -> bool:
     spelled = [t for t in inner if t.kind == "run" and opening.spaced]
     if not named and not spelled:
         return False
-    return not any((t.kind == "joint" and t.value == "or") or str(t.value).lower() in _HEDGES for t in inner)
+    return not any(
+        (t.kind == "joint" and t.value == "or") or str(t.value).lower() in _HEDGES | _CHANGING for t in inner
+    )
 
 
 def choice_letter(tokens: list[Token]) -> str:
@@ -174,6 +176,8 @@ def _is_letter(token: Token) -> bool:
 
 def _spoils(rest: list[Token]) -> bool:
     """Whether what follows a choice names another one, joins, or takes it back."""
+    if len(rest) == 1 and _is_letter(rest[0]):
+        return True
     if rest and (rest[0].kind == "joint" or rest[0].value in (",", "/", "=", "+", "-", "^", "&", ";", "_")):
         return True
     for index, token in enumerate(rest):

@@ -43,7 +43,7 @@ def _approximate(scalar: Scalar) -> Any:
         if exact is not None:
             with CONTEXT.workprec(400):
                 return CONTEXT.mpf(exact.numerator) / exact.denominator
-        found = scalar.number(0, "", 400, log_base=10, real=False, signed=False) if not scalar.node.free else None
+        found = scalar.number(0, 400, log_base=10, real=False, signed=False) if not scalar.node.free else None
     except (Undefined, TooLarge, NotNumeric) as error:
         raise Unparsed("no end of an interval") from error
     if found is None or isinstance(found[0], CONTEXT.mpc):

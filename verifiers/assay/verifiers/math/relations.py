@@ -334,8 +334,8 @@ def _interval(form: str, low: Scalar, high: Scalar) -> reals.Line | None:
         top = None if high.infinite else reals.End(high)
     except Unparsed:
         return None
-    if bottom is not None and top is not None and not bottom.same(top) and not bottom.below(top):
-        return None
+    if bottom is not None and top is not None and not bottom.below(top):
+        return reals.point(bottom) if form == "[]" and bottom.same(top) else None
     return reals.interval(bottom, form[0] == "[", top, form[1] == "]")
 
 

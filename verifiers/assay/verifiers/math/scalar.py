@@ -2,8 +2,8 @@
 
     same form                      equal
     both exact rationals           compared exactly
-    both rational functions        values modulo two primes at hidden points
-    anything else with a value     50 digits and more, relative, at hidden points
+    both rational functions        values modulo two primes at fixed pseudo-random points
+    anything else with a value     50 digits and more, relative, at fixed pseudo-random points
     too large to evaluate          equal only as text
 
 `Scalar` keeps what was computed of one side: the gold's is shared by a whole group.
@@ -35,11 +35,9 @@ _WANTED = 4
 class Scalar:
     """One side of a comparison, with its values as they are asked for."""
 
-    def __init__(self, node: Node, seed: str = "") -> None:
+    def __init__(self, node: Node) -> None:
         self.node = node
-        self.seed = seed
-        self._values: dict[tuple[int, int, int, bool, bool, str], tuple[Number, int] | None] = {}
-        self._residues: dict[str, tuple[int, ...] | None] = {}
+        self._values: dict[tuple[int, int, int, bool, bool], tuple[Number, int] | None] = {}
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -48,19 +46,18 @@ class Scalar:
             raise TooLarge
         return None if self.node.free else rational(self.node)
 
-    def residues(self, seed: str) -> tuple[int, ...] | None:
-        """Values modulo the primes at the points of `seed`."""
-        if seed not in self._residues:
-            self._residues[seed] = residues(self.node, seed)
-        return self._residues[seed]
+    @cached_property
+    def residues(self) -> tuple[int, ...] | None:
+        """Values modulo the primes, where it is a rational function. Raises `Undefined`, `TooLarge`."""
+        return residues(self.node)
 
     def number(
-        self, point: int, seed: str, precision: int, *, log_base: int, real: bool, signed: bool
+        self, point: int, precision: int, *, log_base: int, real: bool, signed: bool
     ) -> tuple[Number, int] | None:
         """Value and largest magnitude at one point; None outside the domain."""
-        key = (point, precision, log_base, real, signed, seed)
+        key = (point, precision, log_base, real, signed)
         if key not in self._values:
-            points = _points(point, seed, signed=signed)
+            points = _points(point, signed=signed)
             self._values[key] = _evaluate(self.node, points, precision, log_base=log_base, real=real)
         return self._values[key]
 
@@ -72,7 +69,7 @@ class Scalar:
         try:
             if self.exact is not None:
                 return False
-            self.number(0, "", 200, log_base=10, real=False, signed=False)
+            self.number(0, 200, log_base=10, real=False, signed=False)
         except Undefined:
             return True
         except (TooLarge, ValueError, ArithmeticError):
@@ -121,14 +118,14 @@ def _whole(node: Node) -> bool:
     return value is not None and value.denominator == 1
 
 
-def _points(index: int, seed: str, *, signed: bool) -> Callable[[str], Number]:
-    """The hidden point `index`: its scale grows with the index, its sign alternates where signs may."""
+def _points(index: int, *, signed: bool) -> Callable[[str], Number]:
+    """The fixed pseudo-random point `index`: its scale grows with the index, its sign alternates where signs may."""
     from assay.verifiers.math.numeric import CONTEXT
 
     low, high = _SCALES[index % len(_SCALES)]
 
     def value(name: str) -> Number:
-        digest = hashlib.blake2b(f"{name}\x00{seed}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
+        digest = hashlib.blake2b(f"{name}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
         drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
         size = low + (high - low) * drawn
         return -size if signed and digest[0] & 1 else size
@@ -165,9 +162,8 @@ def _equal(left: Scalar, right: Scalar) -> bool:
     if first is not None and second is not None:
         return first == second
     if (first is None and second is None) or left.node.free or right.node.free:
-        seed = left.seed or right.seed
-        one = left.residues(seed)
-        other = right.residues(seed) if one is not None else None
+        one = left.residues
+        other = right.residues if one is not None else None
         if one is not None and other is not None:
             return one == other
     return _numerically(left, right, _same)
@@ -242,8 +238,7 @@ def _pairs(
     """Values of both sides at points where both are defined, and the largest magnitude met."""
     pairs: list[tuple[Any, Any]] = []
     magnitude = 0
-    seed = left.seed or right.seed
-    for one, other in _at_points(left, right, seed, precision, log_base, real=real, many=many):
+    for one, other in _at_points(left, right, precision, log_base, real=real, many=many):
         pairs.append((one[0], other[0]))
         magnitude = max(magnitude, one[1], other[1])
         if len(pairs) == _WANTED or not many:
@@ -252,15 +247,15 @@ def _pairs(
 
 
 def _at_points(
-    left: Scalar, right: Scalar, seed: str, precision: int, log_base: int, *, real: bool, many: bool
+    left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
 ) -> Iterator[tuple[tuple[Any, int], tuple[Any, int]]]:
     signed = not (wants_positive(left.node) or wants_positive(right.node))
     for index in range(_POINTS if many else 1):
         try:
-            one = left.number(index, seed, precision, log_base=log_base, real=real, signed=signed)
+            one = left.number(index, precision, log_base=log_base, real=real, signed=signed)
             if one is None:
                 continue
-            other = right.number(index, seed, precision, log_base=log_base, real=real, signed=signed)
+            other = right.number(index, precision, log_base=log_base, real=real, signed=signed)
         except (Undefined, TooLarge):
             if not many:
                 raise
@@ -278,8 +273,7 @@ def proportional(left: Scalar, right: Scalar) -> bool:
 
 
 def _proportional(left: Scalar, right: Scalar) -> bool:
-    seed = left.seed or right.seed
-    one, other = left.residues(seed), right.residues(seed)
+    one, other = left.residues, right.residues
     if one is not None and other is not None:
         return _cross(one, other)
     return _numerically(left, right, _same_ratio)

@@ -260,7 +260,7 @@ def equality(sides: tuple[Node, ...]) -> Value:
         raise Unparsed("chain of things that are no scalars")
     if _same(first, last):
         return value_of(last)
-    if first.free - last.free:
+    if first.free - last.free and first.heads <= {"add", "mul", "div"}:
         return Named(f"={first!r}", value_of(last))
     return Nothing("a false chain of equalities")
 
@@ -313,7 +313,7 @@ def name_of(node: Node) -> str | None:
             return f"{node.head[4:]}{node.args!r}"
         if node.head == "mul" and 2 <= len(node.args) <= 4 and all(_capital(arg) for arg in node.args):
             return "".join(arg.name for arg in node.args if isinstance(arg, Sym))
-        if node.head in ("abs", "norm") and (inner := name_of(node.args[0])) is not None:
+        if node.head in ("abs", "norm") and isinstance(node.args[0], Op) and (inner := name_of(node.args[0])):
             return f"|{inner}|"
     return None
 

@@ -118,7 +118,7 @@ TRANSPARENT = words(
     r"""
     \mathbf \boldsymbol \bm \pmb \mathit \mathcal \mathscr \mathfrak \mathsf \mathtt \mathnormal
     \underline \boxed \fbox \ensuremath \mathop \mathord \mathbin \mathrel \mathopen \mathclose
-    \mathpunct \mathinner \smash \hbox \underbrace \overbrace \framebox \underset \mathring
+    \mathpunct \mathinner \smash \hbox \framebox
     """
 )
 # Commands that hold text: letters in them form words.
@@ -232,7 +232,7 @@ JOINTS = {
 }
 NUMBER_WORDS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "mil": 10**6,
-    "bn": 10**9, "万": 10**4, "亿": 10**8, "百万": 10**6, "dozen": 12,
+    "bn": 10**9, "lakh": 10**5, "crore": 10**7, "千万": 10**7, "万": 10**4, "亿": 10**8, "百万": 10**6, "dozen": 12,
 }  # fmt: skip
 BASE_WORDS = {word: value for value, word in enumerate(
     ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -251,8 +251,35 @@ STATEMENT_WORDS = words(
     rather at on with as into after before infinitely many several other another
     """
 )
-FILLER_WORDS = words("the a an")
-# Words that may announce a value: `The answer is`, `Total area =`.
-ANNOUNCING = words("is are equals be : =")
-# Texts that are sets of reals.
-ALL_REALS = words("all-real-numbers all-reals the-real-numbers all-real-values real-numbers every-real-number")
+FILLER_WORDS = words("the a an of")
+# Words that change a number's value or kind: never a unit.
+MODIFIERS = words(
+    """
+    factorial squared cubed root base radix negative positive below above half halves third thirds quarter quarters
+    fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth
+    hundredths thousandth thousandths millionth millionths double triple twice opposite reciprocal inverse conjugate
+    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty seventy
+    eighty ninety lots percentage pi
+    """
+)
+# In a word of a script without spaces, any of these makes it a statement.
+WIDE_STATEMENTS = (
+    "以上",
+    "以下",
+    "左右",
+    "不",
+    "非",
+    "或",
+    "至",
+    "到",
+    "约",
+    "余",
+    "负",
+    "多",
+    "少于",
+    "大于",
+    "小于",
+    "倍",
+    "分之",
+)
+WIDE_NUMBERS = ("百万", "千万", "万", "亿")

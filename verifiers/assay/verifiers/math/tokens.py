@@ -193,7 +193,7 @@ class _Scanner:
 
     def wide(self, run: str) -> None:
         """Letters beyond ASCII: `3或5`, `12元`."""
-        for piece in re.split("(或者|或|和|及|与)", run):
+        for piece in re.split("(或者|或|和|及|与|百万|千万|万|亿)", run):
             if piece:
                 joint = tables.JOINTS.get(piece)
                 self.put("joint" if joint else "word", joint or piece)
