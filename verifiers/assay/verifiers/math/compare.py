@@ -15,7 +15,7 @@ from typing import Any
 from assay.verifiers.math import reals
 from assay.verifiers.math.exact import TooLarge, Undefined
 from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
-from assay.verifiers.math.relations import as_ranges, as_reals
+from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
 from assay.verifiers.math.values import (
     Equation,
@@ -136,12 +136,14 @@ class Comparison:
         return self.note("equations", result=same_solutions(one, other))
 
     def _relations(self, gold: Relation, answer: Relation) -> bool:
-        same = gold.sign == answer.sign and (
-            same_direction(Scalar(gold.difference), Scalar(answer.difference))
-            if gold.sign != "!="
-            else proportional(Scalar(gold.difference), Scalar(answer.difference))
-        )
-        return self.note("relations", result=same)
+        if gold.sign != answer.sign:
+            return self.note("signs", result=False)
+        sides = (gold.left, answer.left), (gold.right, answer.right)
+        if all(equal(Scalar(one), Scalar(other)) for one, other in sides):
+            return self.note("relations", result=True)
+        one, other = Scalar(_moved((gold.left, gold.right))), Scalar(_moved((answer.left, answer.right)))
+        scaled = proportional if gold.sign in ("!=", "=") else same_direction
+        return self.note("relations", result=scaled(one, other))
 
     def _records(self, gold: Record, answer: Record) -> bool:
         if set(gold.fields) != set(answer.fields):
@@ -238,6 +240,10 @@ class Comparison:
             one, other = as_reals(gold), as_reals(answer)
             if one is not None and other is not None:
                 return self.note("sets of reals", result=reals.same(one, other))
+        for relation, other_side in ((gold, answer), (answer, gold)):
+            ranges = as_ranges(other_side) if isinstance(relation, Relation) else None
+            if isinstance(relation, Relation) and ranges is not None:
+                return any(self._ranges(each, ranges) for each in ranges_of(relation))
         if isinstance(gold, Ranges) or isinstance(answer, Ranges):
             left, right = as_ranges(gold), as_ranges(answer)
             if left is not None and right is not None:

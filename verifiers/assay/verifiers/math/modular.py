@@ -2,8 +2,9 @@
 
 Two rational functions that differ agree at a random point modulo a 61-bit prime with a chance below
 degree / 2^61 (Schwartz-Zippel); two points for each of two primes are used. The points are fixed (a hash of the
-symbol's name), so that verdicts are deterministic; to aim at them a completion would have to know the gold's values
-degree / 2^61 (Schwartz-Zippel); two points for each of two primes are used. The points are fixed (a hash of the
+symbol's name), so that verdicts are deterministic; to aim at them a completion would have to know the gold's
+values there. Exponents are bounded, or Fermat's little theorem would make x^(p-1) equal 1. Anything that is no
+rational function gives None.
 """
 
 from __future__ import annotations

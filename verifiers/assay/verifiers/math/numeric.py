@@ -1,7 +1,7 @@
 """Numeric evaluation with as many digits as the numbers in hand need.
 
-Every intermediate value's magnitude is recorded; a result counts only if the working precision was
-twice the largest magnitude and `MARGIN` bits more, else it is computed again. So 1 + e^-200 is not 1,
+Every intermediate value's magnitude is recorded; a result counts only if the working precision was five
+times the largest magnitude and `MARGIN` bits more, else it is computed again. So 1 + e^-200 is not 1,
 and sqrt(10^100 + 1) is not 10^50. Beyond `MAX_MAGNITUDE` bits: `TooLarge`. Sums that cancel down to
 rounding noise are 0 exactly, so that 1/(sin pi) is undefined rather than huge.
 mpmath runs on Python integers: a GMP call could not be interrupted.
@@ -25,7 +25,7 @@ from assay.verifiers.math.exact import MAX_TERMS, TooLarge, Undefined, rational
 from assay.verifiers.math.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
-MAX_MAGNITUDE = 6_000
+MAX_MAGNITUDE = 4_000
 _SLACK = 40
 _MAX_ANGLE_BITS = 200
 _MAX_FOLD = 400
@@ -109,10 +109,22 @@ class Evaluator:
         values = [self.value(arg) for arg in node.args]
         if head in _ANGLES and any(CONTEXT.mag(v) > _MAX_ANGLE_BITS for v in values if v):
             raise TooLarge
+        if head in _HIDDEN_EXPONENTIALS:
+            self._hidden(head, values[0])
         try:
             return rule(*values)
         except TypeError as error:
             raise NotNumeric from error
+
+    def _hidden(self, head: str, value: Number) -> None:
+        """`tanh x` is 1 but for e^(-2x): the exponential counts as a magnitude."""
+        if value and CONTEXT.mag(value) > 12:
+            raise TooLarge
+        size = abs(value)
+        bits = int(2 * size * size if head == "erf" else 3 * size) + 1
+        if bits > MAX_MAGNITUDE:
+            raise TooLarge
+        self.magnitude = max(self.magnitude, bits)
 
     def _restricted(self, node: Op) -> Number:
         """Roots and logarithms: over the reals they want a positive argument where it has symbols."""
@@ -378,6 +390,7 @@ def _determinant(*entries: Number) -> Number:
 _sin, _cos = _snapped(CONTEXT.sin), _snapped(CONTEXT.cos)
 _one = lambda value: CONTEXT.mpf(1)  # noqa: E731
 _sinh, _cosh = _bounded(CONTEXT.sinh), _bounded(CONTEXT.cosh)
+_HIDDEN_EXPONENTIALS = frozenset(("tanh", "coth", "sech", "csch", "erf"))
 _ANGLES = frozenset(("sin", "cos", "tan", "cot", "sec", "csc", "deg"))
 RULES: dict[str, Callable[..., Number]] = {
     "div": _quotient,

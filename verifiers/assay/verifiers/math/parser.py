@@ -144,6 +144,9 @@ class _Parser(Commands):
         if token.kind == "money":
             self.position += 1
             return units.CANONICAL[str(token.value)]
+        if token.kind in ("word", "run") and token.value in units.CURRENCY_CODES and following.kind == "num":
+            self.position += 1
+            return units.CANONICAL[str(token.value)]
         if token.value in ("US", "USD", "A", "C") and following.kind == "money" and not following.spaced:
             self.position += 2
             return "dollar"
@@ -156,9 +159,7 @@ class _Parser(Commands):
         while (word := self.peek()).kind in ("word", "run") and word.value in tables.NUMBER_WORDS:
             node = mul(node, Num(Fraction(tables.NUMBER_WORDS[str(word.value)])))
             self.position += 1
-        if self.peek().value in ("percent", "percents") or (
-            self.peek().value == "per" and self.peek(1).value == "cent"
-        ):
+        if self.peek().value in tables.PERCENT_WORDS or (self.peek().value == "per" and self.peek(1).value == "cent"):
             self.position += 2 if self.peek().value == "per" else 1
             node, percent = mul(node, _PERCENT), True
         if isinstance(node, Op) and node.head == "deg":
@@ -238,7 +239,7 @@ class _Parser(Commands):
         """Whether a unit or a number word stands here, to the end of the range."""
         if token.kind == "run":
             value = str(token.value)
-            if value in tables.NUMBER_WORDS or value in ("percent", "per"):
+            if value in tables.NUMBER_WORDS or value in tables.PERCENT_WORDS or value == "per":
                 return True
             if value.lower() in tables.STATEMENT_WORDS or value == "of":
                 return True
@@ -268,10 +269,8 @@ def _is_list_separator(token: Token) -> bool:
 
 
 def _may_be_empty(pieces: list[tuple[int, int, str]], index: int) -> bool:
-    """`, and`: the nothing between two separators; and the nothing after a final comma."""
-    if index == len(pieces) - 1:
-        return pieces[index - 1][2] in (",", ";")
-    return index > 0 and pieces[index][2] in ("and", "or") and pieces[index - 1][2] in (",", ";")
+    """`, and`: the nothing between two separators."""
+    return 0 < index < len(pieces) - 1 and pieces[index][2] in ("and", "or") and pieces[index - 1][2] in (",", ";")
 
 
 def _plain_arguments(tokens: list[Token]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.verifiers.extract.found import words
-from assay.verifiers.math import units
+from assay.verifiers.math import tables, units
 from assay.verifiers.math.nodes import Node, Unparsed
 from assay.verifiers.math.parser import parse
 from assay.verifiers.math.shapes import value_of
@@ -25,6 +25,10 @@ _ANNOUNCERS = words(
     largest least greatest mean median average integral derivative equation slope cost price of we get
     have obtain it this which
     """
+)
+_LONGEST_ANNOUNCEMENT = 14
+_DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
+    "wrong incorrect false possible guess example common mistake trap estimate square cube initial previous once"
 )
 _VERBS = words("is are equals be")
 _HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
@@ -102,18 +106,26 @@ def _trimmed(tokens: list[Token]) -> list[Token]:
 
 
 def without_announcement(tokens: list[Token]) -> list[Token]:
-    """Drop `The answer is`: known words that end in `is`, `equals` or a colon."""
-    for index, token in enumerate(tokens[:10]):
-        value = str(token.value)
-        if value == ":" and index and tokens[index - 1].kind in ("word", "run"):
-            return tokens[index + 1 :]
-        if token.kind not in ("word", "run"):
+    """Drop `The answer is`: words that end in `is`, `equals` or a colon.
+
+    Before words only known announcing words go (`G is invertible` is a text); before anything else any
+    words do that neither deny, hedge nor change the value (`The largest n is 34`).
+    """
+    known = True
+    for index, token in enumerate(tokens[:_LONGEST_ANNOUNCEMENT]):
+        value = str(token.value).lower()
+        rest = tokens[index + 1 :]
+        if value == ":" and index and known and tokens[index - 1].kind in ("word", "run"):
+            return rest
+        if token.kind not in ("word", "run", "let"):
             return tokens
-        if value.lower() in _VERBS:
-            rest = tokens[index + 1 :]
-            return rest[1:] if rest and rest[0].value == ":" else rest
-        if value.lower() not in _ANNOUNCERS:
-            return tokens
+        if value in _VERBS and index:
+            rest = rest[1:] if rest and rest[0].value == ":" else rest
+            return rest if rest and (known or rest[0].kind not in ("word", "run")) else tokens
+        if value not in _ANNOUNCERS:
+            known = False
+            if value in _DENYING or value in tables.MODIFIERS:
+                return tokens
     return tokens
 
 
@@ -148,6 +160,7 @@ def _is_remark(before: Token, opening: Token, inner: list[Token]) -> bool:
 
 def choice_letter(tokens: list[Token]) -> str:
     """The choice that the tokens name, or ""."""
+    tokens = [token for token in tokens if token.value not in ("{", "}")]
     index, size = 0, len(tokens)
     if size and str(tokens[0].value).lower() in ("option", "choice", "选项", "选"):
         index = 1

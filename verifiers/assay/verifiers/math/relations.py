@@ -7,6 +7,7 @@ stays a `Relation` and equals its own rearrangements.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from assay.verifiers.math.nodes import (
     Bare,
     Builder,
     Chain,
+    Const,
     Node,
     Num,
     Op,
@@ -50,9 +52,8 @@ def relation(node: Chain) -> Value:
     ranged = _ranged(node.signs, sides)
     if ranged is not None:
         return ranged
-    if len(node.signs) == 1:
-        return _difference(node.signs[0], *sides)
-    raise Unparsed("chain of relations that is not solved")
+    pairs = [_difference(sign, *pair) for sign, pair in zip(node.signs, itertools.pairwise(sides), strict=True)]
+    return pairs[0] if len(pairs) == 1 else Members(tuple(pairs))
 
 
 def _not_in(signs: tuple[str, ...], sides: tuple[Node, ...]) -> Value | None:
@@ -94,7 +95,7 @@ def excluded(items: tuple[Node, ...]) -> Value | None:
 def _difference(sign: str, left: Node, right: Node) -> Value:
     if sign in (">", ">="):
         left, right, sign = right, left, _FLIP[sign]
-    return Relation(sign, add(left, mul(MINUS_ONE, right)))
+    return Relation(sign, left, right)
 
 
 # --- one variable ---------------------------------------------------------------------------------------
@@ -349,6 +350,24 @@ def _points(value: Members) -> reals.Line | None:
         except Unparsed:
             return None
     return reals.union(points) if value.braced else None
+
+
+def ranges_of(relation: Relation) -> list[Ranges]:
+    """`x >= a` as an interval of x (and, where both sides are names, of the other one)."""
+    found = []
+    for name, end, below in ((relation.left, relation.right, True), (relation.right, relation.left, False)):
+        if isinstance(name, Sym) and name.name not in end.free and relation.sign in ("<", "<="):
+            closed, infinity = relation.sign == "<=", One(Scalar(Const("oo")))
+            if below:
+                piece: tuple[str, Value, Value] = ("(" + ("]" if closed else ")"), _minus(infinity), One(Scalar(end)))
+            else:
+                piece = (("[" if closed else "(") + ")", One(Scalar(end)), infinity)
+            found.append(Ranges((piece,), name.name))
+    return found
+
+
+def _minus(infinity: One) -> One:
+    return One(Scalar(mul(MINUS_ONE, infinity.scalar.node)))
 
 
 def as_ranges(value: Value) -> Ranges | None:

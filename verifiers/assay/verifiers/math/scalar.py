@@ -215,14 +215,11 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
             precision = MARGIN + 40
             for _ in range(3):
                 pairs, magnitude = _pairs(left, right, precision, log_base, real=real, many=bool(free))
-                if pairs and precision < 2 * magnitude + MARGIN:
-                    with CONTEXT.workprec(100):
-                        if not judge(pairs, 24) and magnitude < 400 and precision > 2 * magnitude:
-                            return False
-                    precision = 2 * magnitude + MARGIN + 40
-                    continue
-                break
+                if not pairs or precision >= 5 * magnitude + MARGIN:
+                    break
+                precision = 5 * magnitude + MARGIN + 40
             if pairs:
+                # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
                 with CONTEXT.workprec(precision):
                     return judge(pairs, precision - 2 * magnitude - 50)
             if not free:

@@ -283,7 +283,7 @@ def _pair(left: Node, right: Node) -> Value:
         name = name_of(name_side)
         if name is None or (not natural and (name_of(left) is not None or left.free)):
             continue
-        if _symbol(name_side) not in value_side.free:
+        if not name_side.free & value_side.free or (isinstance(name_side, Op) and not isinstance(value_side, Sym)):
             sides = None if left.has_shape or right.has_shape else (left, right)
             return Named(name, value_of(value_side), sides if signed(value_side) == [value_side] else None)
     if isinstance(left, Ratio):
@@ -308,6 +308,8 @@ def name_of(node: Node) -> str | None:
         return node.name
     if isinstance(node, Word):
         return node.text
+    if isinstance(node, Tup) and all(isinstance(item, Sym) for item in node.items):
+        return f"({','.join(item.name for item in node.items if isinstance(item, Sym))})"
     if isinstance(node, Op):
         if node.head.startswith("app:"):
             return f"{node.head[4:]}{node.args!r}"

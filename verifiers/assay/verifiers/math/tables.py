@@ -234,6 +234,7 @@ NUMBER_WORDS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "mil": 10**6,
     "bn": 10**9, "lakh": 10**5, "crore": 10**7, "千万": 10**7, "万": 10**4, "亿": 10**8, "百万": 10**6, "dozen": 12,
 }  # fmt: skip
+PERCENT_WORDS = words("percent percents pct percentage")
 BASE_WORDS = {word: value for value, word in enumerate(
     ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     2)}  # fmt: skip

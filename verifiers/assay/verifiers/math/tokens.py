@@ -61,6 +61,7 @@ _NULL_DELIMITER = re.compile(r"\s*(?:\.|(\\?[|<>]|\\vert))")
 _GROUP_NAME = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _COLUMNS = re.compile(r"\s*(?:\[[a-z]\])?\s*\{[^{}]*\}")
 _BLACKBOARD = re.compile(r"\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))")
+_MONEY = {"textdollar": "$", "euro": "€", "texteuro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥"}
 _ENGLISH = frozenset(("cost", "costs", "sect", "tang", "logs", "seco", "mind", "minx", "mine"))
 
 
@@ -308,6 +309,8 @@ class _Scanner:
                 raise Unparsed("blackboard letter")
             self.put("const", match.group(1) or match.group(2))
             return match.end()
+        elif name in _MONEY:
+            self.put("money", _MONEY[name])
         elif name in ("R", "reals", "Reals"):
             self.put("const", "R")
         elif name in ("Z", "N", "Q"):

@@ -74,13 +74,14 @@ _ALIASES = {
     "man": "men",
     "woman": "women",
     "mouse": "mice",
-    "am": "a.m.",
-    "pm": "p.m.",
+    "am": "a.m. AM A.M.",
+    "pm": "p.m. PM P.M.",
 }
 CANONICAL: dict[str, str] = {}
 for _name, _others in _ALIASES.items():
     for _alias in (_name, *_others.split()):
         CANONICAL[_alias] = _name
+CURRENCY_CODES = frozenset(("USD", "EUR", "GBP", "JPY", "INR", "Rs", "KRW", "CNY", "RMB"))
 CURRENCY_SIGNS = frozenset("$€£¥₩₹¢")
 POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3, "平方": 2, "立方": 3}
 # Letters that are units only in upright type, or after a number and a space.

@@ -116,10 +116,11 @@ class Ranges(Value):
 
 @dataclass(frozen=True, eq=False)
 class Relation(Value):
-    """`difference sign 0` with sign one of `<`, `<=`, `!=`."""
+    """`left sign right` with sign one of `=`, `<`, `<=`, `!=`."""
 
     sign: str
-    difference: Node
+    left: Node
+    right: Node
 
 
 @dataclass(frozen=True, eq=False)
