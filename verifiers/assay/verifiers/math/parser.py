@@ -153,7 +153,7 @@ class _Parser(Commands):
         return ""
 
     def _suffix(self, node: Node, money: str) -> Node:
-        percent = isinstance(node, Op) and node.head == "pct"
+        percent = isinstance(node, Op) and node.head == "pct" and self.level == 1
         if percent:
             node = mul(node.children()[0], _PERCENT)
         while (word := self.peek()).kind in ("word", "run") and word.value in tables.NUMBER_WORDS:
@@ -161,7 +161,7 @@ class _Parser(Commands):
             self.position += 1
         if self.peek().value in tables.PERCENT_WORDS or (self.peek().value == "per" and self.peek(1).value == "cent"):
             self.position += 2 if self.peek().value == "per" else 1
-            node, percent = mul(node, _PERCENT), True
+            node, percent = mul(node, _PERCENT), self.level == 1
         if isinstance(node, Op) and node.head == "deg":
             node, money = node.args[0], "degree"
             if self.end - self.position == 1 and self.peek().value in ("C", "F"):
