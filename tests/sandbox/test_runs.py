@@ -31,7 +31,9 @@ def test_an_exit_code_is_a_runtime_error_and_is_kept(python: Run, code: int) -> 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL", "SIGTERM", "SIGXFSZ", "SIGUSR1"])
 def test_a_program_that_signals_itself_dies_of_it(python: Run, name: str) -> None:
-    result = python(f"import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nos.kill(os.getpid(), signal.{name})")
+    result = python(
+        f"import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nos.kill(os.getpid(), signal.{name})"
+    )
     assert (result.status, result.signal) == (Status.RUNTIME_ERROR, getattr(signal, name))
 
 

@@ -35,6 +35,13 @@ _ENVIRONMENT = {
 """The whole environment of every program."""
 
 
+_OWN_MODULES = {
+    "program": (".calls", ".serve", ".scripts"),
+    "judge": (".judge", ".referee"),
+}
+"""Modules of the guest that zygotes of a role hold warm."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JailKind:
     """What a jail is for: jails of different kinds or owners are never shared."""
@@ -203,18 +210,8 @@ def _is_real_folder(path: str) -> bool:
 
 def _command(built: image.Image, kind: JailKind, environment: Environment, control: int) -> Exe:
     zygote = "/assay/assay/sandbox/guest/zygote.py"
-    arguments = [
-        "-E",
-        "-s",
-        "-B",
-        "-P",
-        "-X",
-        "utf8",
-        zygote,
-        "/assay/filter",
-        str(control),
-        *environment.preload,
-    ]
+    arguments = ["-E", "-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control)]
+    arguments += [*_OWN_MODULES.get(kind.role, ()), *environment.preload]
     if kind.image == "system":  # the interpreter's own libraries, not the system folders'
         loader = ["--library-path", "/opt/python/shared", built.executable]
         return Exe(path="/opt/python/shared/" + built.loader, arg=[*loader, *arguments])

@@ -26,7 +26,17 @@ FILE = Path(__file__).parents[4] / "shared" / "cases" / "code.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
 LANES = 6
 PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path.cwd(), Path.home(), Path("/run"))
-DROPPED = ("vr_*", ".vr_*", "conftest.py", "pytest.ini", "output.txt", "core", "core.*", "json.py", "result.json")
+DROPPED = (
+    "vr_*",
+    ".vr_*",
+    "conftest.py",
+    "pytest.ini",
+    "output.txt",
+    "core",
+    "core.*",
+    "json.py",
+    "result.json",
+)
 pytestmark = pytest.mark.skipif(not ROWS, reason="no ../shared/cases/code.jsonl here")
 
 

@@ -14,12 +14,11 @@ Not covered: threads that call across at the same time; subclassing a remote cla
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import collections.abc
+import importlib
 import operator
 import os
-import secrets
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -304,7 +303,7 @@ class Peer:
 
     def check_honest(self, handle: int) -> None:
         """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
-        if self.operate("eq", handle, (secrets.token_hex(8),)) is True:
+        if self.operate("eq", handle, (os.urandom(8).hex(),)) is True:
             self.lied = True
             raise LyingObject("an object claims to equal anything")
 
@@ -350,7 +349,7 @@ class Peer:
         if what == "get":
             return getattr(target, name)
         if what == "await":
-            return asyncio.run(target)
+            return importlib.import_module("asyncio").run(target)
         if what == "set":
             setattr(target, name, self.decode(request["v"]))
             return None
