@@ -1,5 +1,5 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test lint types bench docs clean
+.PHONY: setup demo test lint proto bench docs clean
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -17,6 +17,9 @@ lint: setup       ## style, types, rules of dependence
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+proto: setup      ## regenerate the protobuf modules
+	tools/proto.sh
 
 bench: setup      ## speeds, each as a ratio against a peer in the same run
 	$(BIN)/python -m bench

@@ -1,1 +1,33 @@
 """The client: one Client over transports, and the frame of the command line."""
+
+from assay.client._async import AsyncClient
+from assay.client._errors import (
+    AssayError,
+    ConfigurationError,
+    DeadlineExceeded,
+    Overloaded,
+    ProtocolError,
+    RequestRefused,
+    ServiceUnavailable,
+)
+from assay.client._memory import MemoryTransport
+from assay.client._sync import Client
+from assay.client._transport import Transport
+from assay.wire.item import Item
+from assay.wire.result import Result
+
+__all__ = [
+    "AssayError",
+    "AsyncClient",
+    "Client",
+    "ConfigurationError",
+    "DeadlineExceeded",
+    "Item",
+    "MemoryTransport",
+    "Overloaded",
+    "ProtocolError",
+    "RequestRefused",
+    "Result",
+    "ServiceUnavailable",
+    "Transport",
+]

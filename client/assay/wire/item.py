@@ -29,12 +29,8 @@ class Item(WireModel):
     reference: dict[str, Any] = Field(
         description="What right looks like, or `{'$ref': 'sha256:…'}` for an uploaded one."
     )
-    prompt: str | list[ChatMessage] | None = Field(
-        None, description="Context only: no verifier finds an answer in it."
-    )
-    prefill: str | None = Field(
-        None, description="Text that the template had already written before the completion."
-    )
+    prompt: str | list[ChatMessage] | None = Field(None, description="Context only: no verifier finds an answer in it.")
+    prefill: str | None = Field(None, description="Text that the template had already written before the completion.")
     group: str | None = Field(None, description="The prompt's id: a GRPO group is finished together.")
     run: str | None = Field(None, description="A label for pages, logs and fair share.")
     step: int | None = Field(None, description="A label for pages and logs.")

@@ -90,9 +90,7 @@ class Result(ResultModel):
     reason: str = Field(description="`equal`, `unequal`, `no_answer`, `timeout`, …")
     error: ErrorInfo | None = Field(None, description="Only with `no_verdict`.")
     extracted: Any = Field(None, description="What was taken as the answer, bounded.")
-    span: tuple[int, int] | None = Field(
-        None, description="Code points of the judged text at which the answer stands."
-    )
+    span: tuple[int, int] | None = Field(None, description="Code points of the judged text at which the answer stands.")
     message: int | None = Field(None, description="Index of the message that holds the judged text.")
     parts: list[Part] | None = None
     tests: list[dict[str, Any]] | None = Field(None, description="code: one entry per test, in order.")

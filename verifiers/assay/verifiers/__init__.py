@@ -3,6 +3,7 @@
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Answer, Candidate, Message
 from assay.verifiers.errors import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, SandboxUnavailable
+from assay.verifiers.plugin import verifier
 
 __all__ = [
     "Answer",
@@ -17,4 +18,5 @@ __all__ = [
     "Verdict",
     "Verifier",
     "binary",
+    "verifier",
 ]

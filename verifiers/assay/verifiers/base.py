@@ -66,6 +66,10 @@ class Verifier(ABC, Generic[R, S]):
     def prepare(self, reference: R) -> S:
         """Parse and check the reference. Raises `InvalidReference`."""
 
+    def wall_s(self, spec: S) -> float | None:
+        """Wall seconds after which `verify` is held to be stuck; None: the engine's own bound."""
+        return None
+
     @abstractmethod
     def verify(self, spec: S, candidate: Candidate) -> Verdict:
         """Judge one candidate."""
@@ -74,6 +78,4 @@ class Verifier(ABC, Generic[R, S]):
 def binary(correct: bool, reason: str | None = None, **fields: Any) -> Verdict:
     """The verdict of a verifier that says right or wrong."""
     reward = 1.0 if correct else 0.0
-    return Verdict(
-        reward=reward, score=reward, reason=reason or ("equal" if correct else "unequal"), **fields
-    )
+    return Verdict(reward=reward, score=reward, reason=reason or ("equal" if correct else "unequal"), **fields)

@@ -9,9 +9,7 @@ from pydantic import Field
 from assay.wire.base import Reference, WireModel
 
 Extraction = Literal["whole", "answer_tag", "hash4", "answer_line", "boxed", "last_number", "choice"]
-Normaliser = Literal[
-    "casefold", "ws", "nfkc", "strip_punct", "edge_punct", "edge_stop", "articles", "articles_leading"
-]
+Normaliser = Literal["casefold", "ws", "nfkc", "strip_punct", "edge_punct", "edge_stop", "articles", "articles_leading"]
 
 
 class Tolerance(WireModel):
@@ -25,9 +23,7 @@ class ExactReference(Reference):
     """A gold answer, where to look for the model's, and how the two are compared."""
 
     mode: Literal["string", "number", "choice", "set", "list", "quantity"]
-    gold: Any = Field(
-        description="A string or number; for `set`, `list` and `choice` with `multi`: an array."
-    )
+    gold: Any = Field(description="A string or number; for `set`, `list` and `choice` with `multi`: an array.")
     aliases: list[Any] | None = Field(None, description="Further golds.")
     extract: Extraction = Field(description="Where the answer stands in the completion.")
     gold_extract: Extraction | None = Field(None, description="The same, applied to `gold`.")

@@ -12,7 +12,7 @@ Score = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class GivenReference(Reference):
-    """Exactly one of `name`, a key of the item's `scores`, and `score`, carried by the row (null: no verdict)."""
+    """Either `name`, a key of the item's `scores`, or `score`, carried by the row (null: no verdict)."""
 
     name: str | None = Field(None, min_length=1)
     score: Score | None = None

@@ -1,0 +1,201 @@
+"""The asynchronous face: batches in, results out in order, over one or several URLs.
+
+Connections belong to one process and one event loop. After a `fork`, or under another loop, the client
+opens its own anew; the old ones are left to their owner. A transport object given by the caller is used
+as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from assay.client._answers import Answer
+from assay.client._chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
+from assay.client._core import Chunk, Core, Policy
+from assay.client._deadline import Deadline
+from assay.client._endpoints import Endpoints
+from assay.client._errors import ConfigurationError, ProtocolError, refused
+from assay.client._items import Encoded, ItemLike, encode_items, to_json
+from assay.client._transport import Transport, open_transport
+from assay.wire.envelope import VerifierInfo
+from assay.wire.result import Result
+
+T = TypeVar("T")
+
+_VERIFIERS = TypeAdapter(list[VerifierInfo])
+
+
+class AsyncClient:
+    """Scores completions, in this process (`embedded:`) or on a service (`http://…`, `unix:/…`).
+
+    Args:
+        url: where the engine is; several URLs are one service, with fail-over.
+        api_key: bearer token; default: the environment's `ASSAY_API_KEY`.
+        deadline_s: seconds for a whole call; items not started by then come back as `deadline`.
+        max_in_flight: requests under way at once.
+        chunk_items, chunk_bytes: size of a request; a group is never split unless it alone is larger.
+        tries: how often a chunk is sent while no URL answers, before `ServiceUnavailable`.
+        share_references: upload a large reference once where several items share it (HTTP).
+        transport: a transport of your own instead of a URL, such as `MemoryTransport`.
+        options: further options of the transport (embedded: `plugins=["my_rewards.py"]`, …).
+    """
+
+    def __init__(
+        self,
+        url: str | Sequence[str] = "embedded:",
+        *,
+        api_key: str | None = None,
+        deadline_s: float | None = None,
+        max_in_flight: int = 8,
+        chunk_items: int = CHUNK_ITEMS,
+        chunk_bytes: int = CHUNK_BYTES,
+        tries: int = 6,
+        share_references: bool = True,
+        transport: Transport | None = None,
+        **options: Any,
+    ) -> None:
+        if max_in_flight < 1 or chunk_items < 1 or chunk_bytes < 1 or tries < 1:
+            raise ConfigurationError("max_in_flight, chunk_items, chunk_bytes and tries are at least 1")
+        self._urls = [url] if isinstance(url, str) else list(url)
+        if not self._urls:
+            raise ConfigurationError("no URL given")
+        self._transport = transport
+        self._options = {"api_key": api_key, **options}
+        self._deadline_s = deadline_s
+        self._max_in_flight = max_in_flight
+        self._size = {"max_items": chunk_items, "max_bytes": chunk_bytes}
+        self._policy = Policy(unavailable_tries=tries, share_references=share_references)
+        self._home: tuple[int, asyncio.AbstractEventLoop] | None = None
+        self._opened: Core | None = None
+
+    async def score(
+        self,
+        items: Iterable[ItemLike],
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        deadline_s: float | None = None,
+    ) -> list[Result]:
+        """One result per item, in the order of the items.
+
+        Raises `RequestRefused`, `Overloaded`, `ServiceUnavailable`, `DeadlineExceeded`, `ProtocolError`.
+        """
+        encoded = encode_items(items)
+        answers = await self._all(self._cut(encoded, defaults, deadline_s))
+        found = {answer.id: answer for answer in answers}
+        return [found[item.id].result() for item in encoded]
+
+    async def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
+        """The result of one item."""
+        return (await self.score([item], deadline_s=deadline_s))[0]
+
+    async def stream(
+        self,
+        items: Iterable[ItemLike],
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        deadline_s: float | None = None,
+    ) -> AsyncIterator[Result]:
+        """Results as they are ready, a group's together where the service can; each item exactly once."""
+        requests = self._cut(encode_items(items), defaults, deadline_s)
+        queue: asyncio.Queue[Answer | None] = asyncio.Queue(self._max_in_flight * 256)
+        core = self.core()
+
+        async def pump(request: Chunk) -> None:
+            async for answer in core.stream(request):
+                await queue.put(answer)
+
+        async def pump_all() -> None:
+            try:
+                await _bounded(requests, pump, limit=self._max_in_flight)
+            finally:
+                await queue.put(None)
+
+        producer = asyncio.create_task(pump_all())
+        try:
+            while (answer := await queue.get()) is not None:
+                yield answer.result()
+            await producer
+        finally:
+            producer.cancel()
+            await asyncio.gather(producer, return_exceptions=True)
+
+    async def verifiers(self) -> list[VerifierInfo]:
+        """The verifiers that the engine offers, with the JSON schema of each one's reference."""
+        body = await self.get("/v1/verifiers")
+        try:
+            listing = json.loads(body)
+            return _VERIFIERS.validate_python(listing["verifiers"] if isinstance(listing, dict) else listing)
+        except (ValueError, KeyError, ValidationError):
+            raise ProtocolError("the list of verifiers is not the contract's") from None
+
+    async def get(self, path: str) -> bytes:
+        """The JSON at `/v1/isolation` or `/healthz`."""
+        return await self.core().get(path, Deadline(self._deadline_s))
+
+    async def aclose(self) -> None:
+        """Let connections and processes go; the client may be used again afterwards."""
+        core, self._opened = self._opened, None
+        if core is not None and self._home == (os.getpid(), asyncio.get_running_loop()):
+            await core.endpoints.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def core(self) -> Core:
+        """The core of this process and loop."""
+        home = (os.getpid(), asyncio.get_running_loop())
+        if self._opened is None or self._home != home:
+            transports = [self._transport] if self._transport else [
+                open_transport(url, **self._options) for url in self._urls
+            ]  # fmt: skip
+            self._opened, self._home = Core(Endpoints(transports), self._policy), home
+        return self._opened
+
+    def _cut(self, encoded: list[Encoded], defaults: Mapping[str, Any] | None, deadline_s: float | None) -> list[Chunk]:
+        try:
+            common = to_json(dict(defaults)) if defaults else None
+        except (TypeError, ValueError, RecursionError) as error:
+            raise refused(f"defaults have no JSON form ({type(error).__name__})", field="defaults") from None
+        deadline = Deadline(self._deadline_s if deadline_s is None else deadline_s)
+        return [
+            Chunk(items=part, deadline=deadline, defaults=common) for part in chunks(gathered(encoded), **self._size)
+        ]
+
+    async def _all(self, requests: Sequence[Chunk]) -> list[Answer]:
+        answers: list[Answer] = []
+        core = self.core()
+
+        async def send(request: Chunk) -> None:
+            answers.extend(await core.score(request))
+
+        await _bounded(requests, send, limit=self._max_in_flight)
+        return answers
+
+
+async def _bounded(requests: Iterable[Chunk], work: Any, *, limit: int) -> None:
+    """Run `work` on every request, so many at once; the first fault ends the others and is raised."""
+    waiting = iter(requests)
+
+    async def worker() -> None:
+        for request in waiting:
+            await work(request)
+
+    tasks = [asyncio.create_task(worker()) for _ in range(limit)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,69 @@
+"""Requests cut from a flow of items: at most so many items, or about so many bytes; groups stay whole.
+
+A group is split only if it alone is over the limit. In a list, a group's items are first brought
+together; in a file, only neighbours of one group can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Protocol, TypeVar
+
+CHUNK_ITEMS = 256
+CHUNK_BYTES = 1 << 20
+
+
+class Sized(Protocol):
+    """What a chunk is made of."""
+
+    @property
+    def group(self) -> str | None:
+        """The prompt's id."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+
+T = TypeVar("T", bound=Sized)
+
+
+def gathered(items: Iterable[T]) -> list[T]:
+    """The items with those of a group side by side, groups in the order of their first item."""
+    places: dict[object, list[T]] = {}
+    for index, item in enumerate(items):
+        places.setdefault(index if item.group is None else item.group, []).append(item)
+    return [item for members in places.values() for item in members]
+
+
+def chunks(items: Iterable[T], *, max_items: int = CHUNK_ITEMS, max_bytes: int = CHUNK_BYTES) -> Iterator[list[T]]:
+    """Cut `items` into lists, lazily, in order."""
+    chunk: list[T] = []
+    size = 0
+    for unit in _units(items, max_items=max_items, max_bytes=max_bytes):
+        weight = sum(item.size for item in unit)
+        if chunk and (len(chunk) + len(unit) > max_items or size + weight > max_bytes):
+            yield chunk
+            chunk, size = [], 0
+        chunk += unit
+        size += weight
+    if chunk:
+        yield chunk
+
+
+def _units(items: Iterable[T], *, max_items: int, max_bytes: int) -> Iterator[list[T]]:
+    """What travels together: one item, or one group; a group over the limit in pieces."""
+    for group, members in groupby(items, key=lambda item: item.group):
+        if group is None:
+            yield from ([item] for item in members)
+            continue
+        unit: list[T] = []
+        size = 0
+        for item in members:
+            if unit and (len(unit) >= max_items or size + item.size > max_bytes):
+                yield unit
+                unit, size = [], 0
+            unit.append(item)
+            size += item.size
+        yield unit

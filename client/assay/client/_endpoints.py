@@ -1,0 +1,76 @@
+"""Several URLs, one service: the least busy one that is not resting is used next.
+
+A URL that fails rests a second, then twice as long each time; one that says `Retry-After` rests exactly
+that long. While all rest, callers wait for the first to wake, spread over a little jitter.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from assay.client._deadline import Deadline
+from assay.client._errors import AssayError, Overloaded
+from assay.client._transport import Transport
+
+FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0
+LONGEST_ADVICE_S = 300.0
+JITTER = 0.25
+
+
+class Endpoint:
+    """One transport, its load, and until when it rests."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.references: set[str] = set()
+        """Digests of the references that were uploaded here."""
+        self.in_flight = 0
+        self.awake_at = 0.0
+        self._failures = 0
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count one request in flight."""
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    def worked(self) -> None:
+        """An answer came."""
+        self._failures = 0
+
+    def failed(self, fault: AssayError) -> None:
+        """No answer came: rest."""
+        self._failures += 1
+        rest = min(FIRST_REST_S * 2 ** min(self._failures, 16), LONGEST_REST_S)
+        if isinstance(fault, Overloaded) and fault.retry_after_s is not None:
+            rest = min(fault.retry_after_s, LONGEST_ADVICE_S)
+        self.awake_at = max(self.awake_at, time.monotonic() + rest)
+
+
+class Endpoints:
+    """All URLs of one client."""
+
+    def __init__(self, transports: Sequence[Transport]) -> None:
+        self.all = [Endpoint(transport) for transport in transports]
+
+    async def ready(self, deadline: Deadline) -> Endpoint:
+        """The next endpoint to use. Raises `DeadlineExceeded` if none wakes in time."""
+        while True:
+            deadline.remaining()
+            now = time.monotonic()
+            awake = [endpoint for endpoint in self.all if endpoint.awake_at <= now]
+            if awake:
+                return min(awake, key=lambda endpoint: (endpoint.in_flight, endpoint.awake_at))
+            wait = min(endpoint.awake_at for endpoint in self.all) - now
+            await deadline.sleep(wait * (1 + JITTER * random.random()) + 0.001)
+
+    async def aclose(self) -> None:
+        """Close every transport."""
+        for endpoint in self.all:
+            await endpoint.transport.aclose()

@@ -1,0 +1,137 @@
+"""HTTP: the only module that imports httpx.
+
+A connection that cannot be made or is cut, and any 5xx, is `ServiceUnavailable`; 429, and 503 with
+`Retry-After`, is `Overloaded`; other 4xx are `RequestRefused` with the service's problem document.
+Retries live above (`_core`). `unix:/run/assay.sock` speaks HTTP over a Unix socket.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from assay.client._errors import (
+    AssayError,
+    ConfigurationError,
+    Overloaded,
+    ProtocolError,
+    RequestRefused,
+    ServiceUnavailable,
+)
+from assay.wire.envelope import Problem
+
+CONNECT_S = 5.0
+JSON = {"content-type": "application/json"}
+
+
+class HttpTransport:
+    """One service at one URL. The key is sent as a bearer token; default: `ASSAY_API_KEY`."""
+
+    shares_references = True
+
+    def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
+        key = api_key or os.environ.get("ASSAY_API_KEY")
+        limits = httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
+        socket = url.removeprefix("unix:").removeprefix("//") if url.startswith("unix:") else None
+        try:
+            self._client = httpx.AsyncClient(
+                base_url="http://localhost" if socket else url.rstrip("/"),
+                headers={"authorization": f"Bearer {key}"} if key else {},
+                timeout=httpx.Timeout(None, connect=CONNECT_S),
+                transport=httpx.AsyncHTTPTransport(uds=socket, limits=limits) if socket else None,
+                limits=limits,
+            )
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ConfigurationError(f"not a URL that can be used: {error}") from error
+
+    async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
+        """POST /v1/score."""
+        return await self._call("POST", "/v1/score", content=body, headers=JSON, timeout_s=timeout_s)
+
+    async def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
+        """POST /v1/score/stream, line by line."""
+        timeout = httpx.Timeout(timeout_s, connect=CONNECT_S)
+        try:
+            request = self._client.stream("POST", "/v1/score/stream", content=body, headers=JSON, timeout=timeout)
+            async with request as response:
+                if response.status_code != httpx.codes.OK:
+                    raise _fault(response.status_code, response.headers, await response.aread())
+                rest = b""
+                async for piece in response.aiter_bytes():
+                    *lines, rest = (rest + piece).split(b"\n")
+                    for line in lines:
+                        yield line
+                if rest:
+                    yield rest
+        except httpx.HTTPError as error:
+            raise _broken(error) from error
+
+    async def put_reference(self, digest: str, body: bytes) -> None:
+        """PUT /v1/references/{digest}."""
+        await self._call("PUT", f"/v1/references/{digest}", content=body, headers=JSON)
+
+    async def get(self, path: str) -> bytes:
+        """GET `path`."""
+        return await self._call("GET", path)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _call(self, method: str, path: str, *, timeout_s: float | None = None, **more: Any) -> bytes:
+        timeout = httpx.Timeout(timeout_s, connect=CONNECT_S)
+        try:
+            response = await self._client.request(method, path, timeout=timeout, **more)
+        except httpx.HTTPError as error:
+            raise _broken(error) from error
+        except httpx.InvalidURL as error:
+            raise ConfigurationError(f"not a URL that can be used: {error}") from error
+        if not response.is_success:
+            raise _fault(response.status_code, response.headers, response.content)
+        return response.content
+
+
+def _broken(error: httpx.HTTPError) -> AssayError:
+    if isinstance(error, httpx.UnsupportedProtocol):
+        return ConfigurationError(str(error))
+    return ServiceUnavailable(f"no answer: {type(error).__name__}: {error}")
+
+
+def _fault(status: int, headers: Mapping[str, str], body: bytes) -> AssayError:
+    problem = _problem(status, body)
+    wait = _retry_after(headers.get("retry-after"))
+    wait = problem.retry_after_s if wait is None else wait
+    if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and wait is not None):
+        return Overloaded(f"{status} {problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
+    if status >= 500 or status == httpx.codes.REQUEST_TIMEOUT:
+        return ServiceUnavailable(f"{status} {problem.title}")
+    if status >= 400:
+        return RequestRefused(problem)
+    return ProtocolError(f"unexpected status {status}")
+
+
+def _problem(status: int, body: bytes) -> Problem:
+    try:
+        return Problem.model_validate_json(body)
+    except ValidationError:
+        return Problem(type="about:blank", title=httpx.codes.get_reason_phrase(status), status=status)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds that a Retry-After header asks for: a number, or a date (RFC 9110, 10.2.3)."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None

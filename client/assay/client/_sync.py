@@ -1,0 +1,127 @@
+"""The synchronous face: the asynchronous one, run on an event loop in a thread of its own.
+
+The thread starts with the first call and is a daemon. After a `fork` the child starts its own.
+Safe to use from several threads, and from inside a running event loop (it blocks that loop).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+from assay.client._async import AsyncClient
+from assay.client._items import ItemLike
+from assay.wire.envelope import VerifierInfo
+from assay.wire.result import Result
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """An event loop in a daemon thread."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="assay-client", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run to the end and return its result; an interrupt here cancels it there."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Client:
+    """Scores completions; see `AsyncClient` for the arguments.
+
+    >>> with Client("embedded:") as client:
+    ...     client.score_one({"verifier": "exact", "completion": "#### 7", "reference": {...}}).reward
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._client = AsyncClient(*args, **kwargs)
+        self._thread: LoopThread | None = None
+        self._lock = threading.Lock()
+
+    def score(
+        self,
+        items: Iterable[ItemLike],
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        deadline_s: float | None = None,
+    ) -> list[Result]:
+        """One result per item, in the order of the items."""
+        return self._run(self._client.score(items, defaults=defaults, deadline_s=deadline_s))
+
+    def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
+        """The result of one item."""
+        return self._run(self._client.score_one(item, deadline_s=deadline_s))
+
+    def stream(
+        self,
+        items: Iterable[ItemLike],
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        deadline_s: float | None = None,
+    ) -> Iterator[Result]:
+        """Results as they are ready."""
+        results = self._client.stream(items, defaults=defaults, deadline_s=deadline_s)
+        try:
+            while (result := self._run(_next(results))) is not None:
+                yield result
+        finally:
+            self._run(_close(results))
+
+    def verifiers(self) -> list[VerifierInfo]:
+        """The verifiers that the engine offers."""
+        return self._run(self._client.verifiers())
+
+    def get(self, path: str) -> bytes:
+        """The JSON at `/v1/isolation` or `/healthz`."""
+        return self._run(self._client.get(path))
+
+    def close(self) -> None:
+        """Let connections, processes and the thread go; the client may be used again afterwards."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None and thread.pid == os.getpid():
+            thread.run(self._client.aclose())
+            thread.stop()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._lock:
+            if self._thread is None or self._thread.pid != os.getpid():
+                self._thread = LoopThread()
+            thread = self._thread
+        return thread.run(work)
+
+
+async def _next(results: AsyncIterator[Result]) -> Result | None:
+    return await anext(results, None)
+
+
+async def _close(results: Any) -> None:
+    await results.aclose()

@@ -1,0 +1,110 @@
+"""The frame of the command line: its own commands, and those that other parts bring by entry point.
+
+`assay.commands` maps a name to `module:function` (a typed function, or a `typer.Typer`). Nothing of
+them is imported before it is called, so `--help` is quick and works in the base install; what cannot be
+imported says which extra to install.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from assay.client._errors import AssayError
+from assay.client.cli._escape import one_line
+from assay.client.cli._faults import INTERRUPTED, UNUSABLE, Unusable, exit_code
+
+GROUP = "assay.commands"
+
+BUILT_IN = {
+    "score": ("assay.client.cli.score:score", "Score the rows of a file."),
+    "check": ("assay.client.cli.check:check", "Score rows that carry what is expected of them."),
+    "verifiers": ("assay.client.cli.verifiers:verifiers", "List the verifiers of the engine."),
+    "demo": ("assay.client.cli.demo:demo", "Score a bundled sample of real completions."),
+}
+EXTRAS = {
+    "serve": ("assay[service]", "Run the scoring service."),
+    "doctor": ("assay[verify]", "Say what this host can run, and how well isolated."),
+    "run": ("assay[verify]", "Run one program in the sandbox."),
+    "audit": ("assay[verify]", "Find rewards that can be gamed."),
+    "train": ("assay[train]", "Train with GRPO."),
+}
+"""Commands of other parts: the extra that brings what they import, and a line of help."""
+
+
+class Lazy(TyperCommand):
+    """A command that is imported when it is called."""
+
+    def __init__(self, name: str, load: Callable[[], Any], summary: str) -> None:
+        super().__init__(name, help=summary)
+        self._load = load
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the real command."""
+        return self._real().make_context(info_name, args, parent=parent, **extra)
+
+    def _real(self) -> Any:
+        target = self._load()
+        if not isinstance(target, typer.Typer):
+            app = typer.Typer(add_completion=False)
+            app.command(self.name)(target)
+            target = app
+        return typer.main.get_command(target)
+
+
+class Frame(TyperGroup):
+    """All commands, each a name and a promise."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for name, (target, summary) in BUILT_IN.items():
+            self.commands[name] = Lazy(name, _importer(target), summary)
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            if entry.name not in BUILT_IN:
+                summary = EXTRAS.get(entry.name, ("", ""))[1]
+                self.commands[entry.name] = Lazy(entry.name, _loader(entry), summary)
+
+
+def _importer(target: str) -> Callable[[], Any]:
+    module, _, function = target.partition(":")
+    return lambda: getattr(import_module(module), function)
+
+
+def _loader(entry: EntryPoint) -> Callable[[], Any]:
+    def load() -> Any:
+        try:
+            return entry.load()
+        except ImportError as error:
+            extra = EXTRAS.get(entry.name, ("its extra", ""))[0]
+            raise Unusable(f"`assay {entry.name}` needs {extra}: pip install '{extra}' ({error})") from error
+
+    return load
+
+
+app = typer.Typer(cls=Frame, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def frame() -> None:
+    """Score what models wrote, with verdicts that can be trusted: a reward, or an honest no verdict."""
+
+
+def main() -> None:
+    """The command line. Exits 0, 1 (`check` differs), 2 (unusable), 3 (unfinished), 130 (interrupted)."""
+    try:
+        app()
+    except (AssayError, Unusable) as error:
+        print(f"assay: {one_line(str(error), limit=1000)}", file=sys.stderr)
+        sys.exit(exit_code(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(UNUSABLE)

@@ -1,0 +1,164 @@
+"""The HTTP face: FastAPI for routes and documentation, bytes in and bytes out for the work.
+
+Bodies are read as bytes and validated by the engine's intake, so that big integers survive and a bad
+item does not fail its neighbours; the pydantic models of `assay.wire` document them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.responses import Response, StreamingResponse
+from starlette.exceptions import HTTPException
+
+from assay.service.auth import KeyRing
+from assay.service.engine.engine import Engine
+from assay.service.engine.errors import EngineError
+from assay.service.engine.frames import json_of
+from assay.service.front import Front
+from assay.service.guard import Guard
+from assay.service.metrics import Metrics
+from assay.service.openapi import documented
+from assay.service.problems import problem, problem_of
+from assay.service.settings import Settings
+
+JSON, MSGPACK, PROBLEM = "application/json", "application/msgpack", "application/problem+json"
+NDJSON = "application/x-ndjson"
+log = structlog.get_logger()
+
+
+def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
+    """The service as an ASGI app. The engine starts and ends with the app's lifespan."""
+    engine = engine or Engine(settings.engine())
+    metrics = Metrics(engine)
+    keys = KeyRing(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await engine.start()
+        yield
+        await engine.close(drain_s=settings.drain_s)
+
+    app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
+    app.state.front = Front(engine=engine, observe=metrics.results)
+    app.state.keys = keys
+    _routes(app, app.state.front, metrics)
+    _faults(app)
+    app.add_middleware(Guard, settings=settings, keys=keys)
+    documented(app)
+    return app
+
+
+def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
+    @app.post("/v1/score", tags=["score"])
+    async def score(request: Request) -> Response:
+        """Score a batch; results come in the order of the items. `?strict=1`: a faulty item fails the request."""
+        strict = request.query_params.get("strict", "0") in ("1", "true")
+        body, owner = await request.body(), request.scope["assay.owner"]
+        packed = request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON
+        call = front.score_msgpack if packed else front.score_json
+        answer = await _while_connected(request, call(body, owner=owner, strict=strict))
+        return Response(answer, media_type=MSGPACK if packed else JSON)
+
+    @app.post("/v1/score/stream", tags=["score"])
+    async def stream(request: Request) -> Response:
+        """Score a batch; NDJSON, each result as it is ready, groups whole; the last line says `done`."""
+        batch = front.read(await request.body(), owner=request.scope["assay.owner"])
+        submission = front.engine.submit(batch)
+        return StreamingResponse(front.stream(submission), media_type=NDJSON)
+
+    @app.put("/v1/references/{sha256}", tags=["score"], status_code=204)
+    async def put_reference(sha256: str, request: Request) -> Response:
+        """Upload a reference once; items then carry `{"$ref": "sha256:…"}`."""
+        front.put_reference(sha256.lower(), await request.body(), owner=request.scope["assay.owner"])
+        return Response(status_code=204)
+
+    @app.get("/v1/verifiers", tags=["about"])
+    async def verifiers() -> Response:
+        """What can be verified, each with the JSON schema of its reference."""
+        return Response(front.verifiers(), media_type=JSON)
+
+    @app.get("/healthz", tags=["about"])
+    async def healthz() -> Mapping[str, str]:
+        """The process is alive."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["about"])
+    async def readyz() -> Response:
+        """Whether a batch would be taken in now: 200 or 503."""
+        ready = front.engine.ready
+        body = {"status": "ready" if ready else "not ready", "queue_depth": front.engine.depth}
+        return Response(json_of(body), status_code=200 if ready else 503, media_type=JSON)
+
+    @app.get("/metrics", tags=["about"])
+    async def scrape() -> Response:
+        """Prometheus metrics."""
+        return Response(metrics.text(), media_type=metrics.content_type)
+
+
+async def _while_connected(request: Request, work: Awaitable[bytes]) -> bytes:
+    """The work's result; the work is cancelled when the client goes away."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGone
+        return task.result()
+    finally:
+        for pending in (task, gone):
+            pending.cancel()
+
+
+class ClientGone(Exception):
+    """The client has closed its connection; nobody reads the answer."""
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _faults(app: FastAPI) -> None:
+    async def engine_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, EngineError)
+        return _problem_response(problem_of(error))
+
+    async def http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _problem_response(problem(error.status_code, "http", str(error.detail)))
+
+    async def client_gone(request: Request, error: Exception) -> Response:
+        return Response(status_code=499)
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        log.error("internal error", kind=type(error).__name__, path=request.url.path, where=_where(error))
+        return _problem_response(problem(500, "internal", "an error of the service; it is in its log"))
+
+    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+        EngineError: engine_error, HTTPException: http_error, ClientGone: client_gone, Exception: unexpected,
+    }  # fmt: skip
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+
+
+def _where(error: BaseException) -> list[str]:
+    """Files and lines of the traceback: never values, which could be a completion."""
+    lines, trace = [], error.__traceback__
+    while trace is not None:
+        lines.append(f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return lines[-5:]
+
+
+def _problem_response(document: Mapping[str, Any]) -> Response:
+    headers = {}
+    if "retry_after_s" in document:
+        headers["retry-after"] = str(int(document["retry_after_s"]))
+    return Response(json_of(document), status_code=document["status"], headers=headers, media_type=PROBLEM)

@@ -1,0 +1,57 @@
+"""Who asks: bearer keys, compared as hashes in constant time; several at once, rotated by reload.
+
+The owner of a request is a short hash of its key: caches, references and single flights are scoped by
+it. Without keys (loopback only) everybody is the one owner "".
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from assay.service.settings import Settings, hashed
+
+
+class Unauthorized(Exception):
+    """No key, or one that is not known."""
+
+
+class KeyRing:
+    """The keys that are valid now."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._hashes: tuple[str, ...] = ()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the keys again. Raises OSError if the key file cannot be read; the old keys then stay."""
+        plain = [key.get_secret_value() for key in self._settings.keys]
+        self._hashes = tuple({hashed(key): None for key in [*plain, *_lines(self._settings.key_file)]})
+
+    @property
+    def open(self) -> bool:
+        """Whether no key is asked for."""
+        return not self._hashes
+
+    def owner(self, authorization: str | None) -> str:
+        """The owner that a request's Authorization header stands for. Raises Unauthorized."""
+        if self.open:
+            return ""
+        scheme, _, key = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            raise Unauthorized("a key is needed: Authorization: Bearer KEY")
+        digest = sha256(key.strip().encode()).hexdigest()
+        matches = [hmac.compare_digest(digest, known) for known in self._hashes]
+        if not any(matches):
+            raise Unauthorized("the key is not known")
+        return digest[:16]
+
+
+def _lines(path: Path | None) -> Iterable[str]:
+    if path is None:
+        return []
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]

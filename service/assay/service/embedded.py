@@ -1,0 +1,169 @@
+"""The embedded engine: the same engine in the caller's machine, behind the client's transport interface.
+
+It runs on an event loop of its own, in a background thread; lanes are processes of their own, started
+by exec, so the caller's main module is never imported again. After a fork the child starts an engine of
+its own at its first request. Not covered: sharing one engine between processes (run `assay serve`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
+from assay.service.engine.engine import Engine
+from assay.service.engine.errors import EngineError, EngineUnavailable
+from assay.service.engine.errors import Overloaded as QueueFull
+from assay.service.engine.frames import json_of
+from assay.service.engine.settings import EngineSettings
+from assay.service.front import Front
+from assay.service.problems import problem_of
+from assay.wire.envelope import Problem
+
+T = TypeVar("T")
+_END = object()
+
+
+class EmbeddedTransport:
+    """`embedded:`: an engine that is started with the first request and ends with `aclose` or the process."""
+
+    shares_references = False
+
+    def __init__(
+        self, url: str = "embedded:", *, lanes: int | None = None, plugins: Sequence[str] = (), **unknown: Any
+    ) -> None:
+        if unknown:
+            raise ConfigurationError(f"embedded: knows no option {', '.join(sorted(unknown))}")
+        settings = EngineSettings(plugins=tuple(plugins))
+        self._settings = settings if lanes is None else replace(settings, lanes=lanes)
+        self._lock = threading.Lock()
+        self._host: _Host | None = None
+
+    def _running(self) -> _Host:
+        with self._lock:
+            if self._host is None or self._host.owner_pid != os.getpid():
+                self._host = _Host(self._settings)
+            return self._host
+
+    async def _on_engine(self, work: Coroutine[Any, Any, T], host: _Host) -> T:
+        try:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, host.loop))
+        except EngineError as error:
+            raise _translated(error) from error
+
+    async def _front(self) -> tuple[_Host, Front]:
+        host = await asyncio.to_thread(self._running)
+        return host, await self._on_engine(host.front(), host)
+
+    async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
+        """See `assay.client.Transport`."""
+        host, front = await self._front()
+        return await asyncio.wait_for(self._on_engine(front.score_json(body), host), timeout_s)
+
+    async def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
+        """See `assay.client.Transport`."""
+        host, front = await self._front()
+        lines = await self._on_engine(_opened(front, body), host)
+        try:
+            while True:
+                piece = await asyncio.wait_for(self._on_engine(_next(lines), host), timeout_s)
+                if piece is _END:
+                    return
+                for line in piece.splitlines():
+                    yield line
+        finally:
+            await self._on_engine(lines.aclose(), host)  # type: ignore[attr-defined]
+
+    async def put_reference(self, digest: str, body: bytes) -> None:
+        """See `assay.client.Transport`."""
+        host, front = await self._front()
+        await self._on_engine(_put(front, digest, body), host)
+
+    async def get(self, path: str) -> bytes:
+        """See `assay.client.Transport`. Raises RequestRefused for a path that only a service has."""
+        _, front = await self._front()
+        if path == "/v1/verifiers":
+            return front.verifiers()
+        if path in ("/healthz", "/readyz"):
+            return json_of({"status": "ok"})
+        raise RequestRefused(Problem(type="urn:assay:problem:not_found", title="Not found", status=404))
+
+    async def aclose(self) -> None:
+        """End the engine and its lanes."""
+        host, self._host = self._host, None
+        if host is not None and host.owner_pid == os.getpid():
+            await asyncio.to_thread(host.close)
+
+
+class _Host:
+    """A background thread with the event loop that owns one engine."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self.owner_pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self._settings = settings
+        self._front: asyncio.Future[Front] | None = None
+        self._thread = threading.Thread(target=self._run, name="assay-engine", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        self.loop.close()
+
+    async def front(self) -> Front:
+        """The engine's front; the first call starts the engine."""
+        if self._front is None:
+            self._front = asyncio.ensure_future(self._start())
+        front = self._front
+        try:
+            return await asyncio.shield(front)
+        except EngineError:
+            if self._front is front:
+                self._front = None  # the next call tries again
+            raise
+
+    async def _start(self) -> Front:
+        engine = Engine(self._settings)
+        await engine.start()
+        return Front(engine=engine)
+
+    def close(self) -> None:
+        """End the engine, then the loop, then the thread."""
+        asyncio.run_coroutine_threadsafe(self._end(), self.loop).result()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    async def _end(self) -> None:
+        if self._front is not None:
+            (front,) = await asyncio.gather(self._front, return_exceptions=True)
+            if isinstance(front, Front):
+                await front.engine.close()
+
+
+async def _opened(front: Front, body: bytes) -> AsyncIterator[bytes]:
+    return front.stream(front.engine.submit(front.read(body)))
+
+
+async def _next(lines: AsyncIterator[bytes]) -> Any:
+    return await anext(lines, _END)
+
+
+async def _put(front: Front, digest: str, body: bytes) -> None:
+    front.put_reference(digest, body)
+
+
+def _translated(error: EngineError) -> Exception:
+    """The engine's errors in the client's words."""
+    document = Problem.model_validate(problem_of(error))
+    if isinstance(error, QueueFull):
+        return Overloaded(str(error), queue_depth=error.queue_depth, retry_after_s=error.retry_after_s)
+    if isinstance(error, EngineUnavailable):
+        return ConfigurationError(str(error))
+    if document.status < 500:
+        return RequestRefused(document)
+    return ServiceUnavailable(str(error))

@@ -1,0 +1,225 @@
+"""The engine: batches in, results out. One asyncio loop owns it; lanes do the judging.
+
+    admission (queue bound) -> verdict cache -> single flight by item key -> fair queue -> lane -> settle
+
+A submission that is left (`cancel`) drops what only it wanted, down to the lane. Its deadline bounds the
+*start* of an item: what has not started by then is `deadline` (null), what has started is bounded by its
+own limits, so that a slow completion cannot buy itself a null.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from assay.service.engine.cache import ReferenceStore, VerdictCache
+from assay.service.engine.dispatch import Dispatcher
+from assay.service.engine.errors import EngineClosed, EnvelopeFault, Overloaded
+from assay.service.engine.intake import Intake
+from assay.service.engine.keys import item_key
+from assay.service.engine.protocol import Report
+from assay.service.engine.settings import EngineSettings
+from assay.service.engine.tickets import Scored, Submission, Ticket, Waiter, works
+from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
+
+WATCH_S = 0.05
+RATE_MEMORY = 0.9
+
+
+class Engine:
+    """Scores batches. Make it and use it on one event loop."""
+
+    def __init__(self, settings: EngineSettings | None = None) -> None:
+        self.settings = settings or EngineSettings()
+        self.references = ReferenceStore(
+            self.settings.limits.uploaded_bytes, entry_bytes=self.settings.limits.reference_bytes
+        )
+        self.catalogue: Mapping[str, VerifierFacts] = {}
+        self.descriptions: Sequence[Mapping[str, object]] = ()
+        self._cache = VerdictCache(self.settings.cache_bytes)
+        self._flights: dict[bytes, Ticket] = {}
+        self._seq = itertools.count()
+        self._submissions: set[Submission] = set()
+        self._closing = False
+        self._finished = 0
+        self._rate = 100.0  # items a second, smoothed
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the lanes. Raises EngineUnavailable if none comes up or a plugin cannot be loaded."""
+        self._dispatch = Dispatcher(self.settings, self._settle)
+        try:
+            raw = await self._dispatch.lanes.start()
+        except BaseException:
+            await self._dispatch.lanes.close()
+            raise
+        self.descriptions = msgspec.json.decode(raw)
+        self.catalogue = {str(entry["name"]): _facts(entry) for entry in self.descriptions}
+        self.intake = Intake(catalogue=self.catalogue, limits=self.settings.limits, resolve=self.references.get)
+        self._watch = asyncio.create_task(self._keep_watch())
+
+    @property
+    def started(self) -> bool:
+        """Whether lanes are there."""
+        return bool(self.catalogue)
+
+    @property
+    def lane_count(self) -> int:
+        """Lanes that can work."""
+        return len(self._dispatch.lanes.alive)
+
+    @property
+    def depth(self) -> int:
+        """Items that wait for a lane."""
+        return self._dispatch.depth
+
+    @property
+    def ready(self) -> bool:
+        """Whether a batch would be taken in now."""
+        return not self._closing and not self._dispatch.lanes.broken and self.depth < self.settings.limits.queue_items
+
+    # --- batches ---
+
+    def submit(self, batch: Batch) -> Submission:
+        """Take a batch in. Raises Overloaded (nothing was taken in), EngineClosed, EnvelopeFault."""
+        if self._closing:
+            raise EngineClosed("the engine is shutting down")
+        self._admit(batch)
+        submission = Submission(batch)
+        self._submissions.add(submission)
+        for index, entry in enumerate(batch.entries):
+            if isinstance(entry, Fault):
+                self._settle_item(submission, index, Scored(None, entry, None))
+        for index, work in works(batch):
+            self._take_in(submission, index, work)
+        if batch.deadline_s is not None and submission.open:
+            asyncio.get_running_loop().call_later(batch.deadline_s, self._expire, submission)
+        self._dispatch.pump()
+        return submission
+
+    def cancel(self, submission: Submission) -> None:
+        """Nobody waits for it any more: drop what only it wanted."""
+        for waiter in list(submission.waiters):
+            self._leave(waiter)
+        self._submissions.discard(submission)
+
+    def _admit(self, batch: Batch) -> None:
+        limits, depth = self.settings.limits, self.depth + self._dispatch.running
+        entering = len(batch.entries)
+        size = sum(work.size for _, work in works(batch))
+        if entering > limits.queue_items or size > limits.queue_bytes:
+            raise EnvelopeFault("too_large", "items: more than the queue holds", status=413, field="items")
+        if depth + entering > limits.queue_items or self._dispatch.waiting_bytes + size > limits.queue_bytes:
+            wait = min(max(depth / max(self._rate, 1.0), 1.0), 30.0)
+            raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
+
+    def _take_in(self, submission: Submission, index: int, work: Work) -> None:
+        key = item_key(work)
+        report = self._cache.get(key)
+        if report is not None:
+            self._settle_item(submission, index, Scored(report, None, key, cached=True))
+            return
+        ticket = self._flights.get(key)
+        if ticket is None:
+            ticket = Ticket(next(self._seq), key, work, work.facts.sandboxed)
+            self._flights[key] = ticket
+            self._dispatch.put(ticket)
+        waiter = Waiter(submission, index, ticket)
+        ticket.waiters.append(waiter)
+        submission.waiters.add(waiter)
+
+    # --- results ---
+
+    def _settle(self, ticket: Ticket, report: Report) -> None:
+        """A ticket has its report: a verdict goes to all who wait, anything else to the first."""
+        self._finished += 1
+        if report.reward is None:
+            first, ticket.waiters = ticket.waiters[:1], ticket.waiters[1:]
+        else:
+            self._cache.put(ticket.key, report)
+            first, ticket.waiters = ticket.waiters, []
+        for waiter in first:
+            self._answer(waiter, ticket, report)
+        if ticket.waiters:
+            self._fly_again(ticket)
+        elif self._flights.get(ticket.key) is ticket:
+            del self._flights[ticket.key]
+
+    def _answer(self, waiter: Waiter, ticket: Ticket, report: Report) -> None:
+        waiter.submission.waiters.discard(waiter)
+        queued = max(ticket.started - waiter.submission.received, 0.0) * 1000
+        self._settle_item(waiter.submission, waiter.index, Scored(report, None, ticket.key, queue_ms=queued))
+
+    def _fly_again(self, ticket: Ticket) -> None:
+        again = Ticket(next(self._seq), ticket.key, ticket.work, ticket.sandboxed, ticket.waiters)
+        for waiter in again.waiters:
+            waiter.ticket = again
+        self._flights[ticket.key] = again
+        self._dispatch.put(again)
+
+    def _settle_item(self, submission: Submission, index: int, scored: Scored) -> None:
+        submission.settle(index, scored)
+        if not submission.open:
+            self._submissions.discard(submission)
+
+    def _leave(self, waiter: Waiter) -> None:
+        ticket = waiter.ticket
+        waiter.submission.waiters.discard(waiter)
+        if waiter in ticket.waiters:
+            ticket.waiters.remove(waiter)
+        if not ticket.waiters and self._flights.get(ticket.key) is ticket:
+            del self._flights[ticket.key]
+
+    def _expire(self, submission: Submission) -> None:
+        for waiter in list(submission.waiters):
+            if waiter.ticket.started == 0.0:
+                self._leave(waiter)
+                fault = Fault("", "deadline", "not started within deadline_s", retryable=True)
+                self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
+
+    # --- life ---
+
+    async def _keep_watch(self) -> None:
+        before = self._finished
+        while True:
+            await asyncio.sleep(WATCH_S)
+            self._dispatch.watch()
+            rate = (self._finished - before) / WATCH_S
+            before = self._finished
+            if self.depth:
+                self._rate = RATE_MEMORY * self._rate + (1 - RATE_MEMORY) * rate
+
+    async def close(self, *, drain_s: float = 0.0) -> None:
+        """Take nothing in any more, finish what is in hand for so many seconds, then end the lanes."""
+        self._closing = True
+        until = time.monotonic() + drain_s
+        while self._submissions and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        for submission in list(self._submissions):
+            self._abandon(submission)
+        if self._watch is not None:
+            self._watch.cancel()
+        await self._dispatch.lanes.close()
+
+    def _abandon(self, submission: Submission) -> None:
+        for waiter in list(submission.waiters):
+            self._leave(waiter)
+            fault = Fault("", "worker_lost", "the service is shutting down", retryable=True)
+            self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
+
+
+class _Described(msgspec.Struct):
+    name: str
+    version: int
+    reads: frozenset[str]
+    sandboxed: bool
+    cpu_s: float
+
+
+def _facts(entry: Mapping[str, object]) -> VerifierFacts:
+    told = msgspec.convert(entry, _Described)
+    return VerifierFacts(**{name: getattr(told, name) for name in told.__struct_fields__})

@@ -1,0 +1,301 @@
+"""From a request's bytes to work: validation, without ever reading inside a completion.
+
+Faults of the envelope (not JSON, duplicate keys or ids, too large or deep, an unknown field at the top)
+raise `EnvelopeFault`: a 4xx. Faults of one item become that item's `Fault`, and its neighbours are scored.
+Not covered here: what a reference, a message or a score holds; the lane checks those.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from assay.service.engine import strict_json
+from assay.service.engine.codecs import Codec, IllTyped, JsonCodec, MsgpackCodec
+from assay.service.engine.errors import EnvelopeFault
+from assay.service.engine.frames import FIELDS, Envelope, ItemFrame, OptionsFrame, json_of
+from assay.service.engine.settings import Limits
+from assay.service.engine.surrogates import replace_lone
+from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
+
+REQUIRED = ("verifier", "completion", "reference")
+LABELS = ("id", "verifier", "group", "run")
+FORWARDED = tuple(
+    f for f in FIELDS if f not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
+)
+LONE_SURROGATES = "lone_surrogates"
+
+Resolve = Callable[[str, str], bytes | None]
+"""(owner, hex digest) -> an uploaded reference, or None."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """Reads batches for one engine."""
+
+    catalogue: Mapping[str, VerifierFacts]
+    limits: Limits
+    resolve: Resolve
+
+    def read_json(self, body: bytes, *, owner: str) -> Batch:
+        """A JSON body as a batch. Raises EnvelopeFault."""
+        self._bound("body", len(body), self.limits.body_bytes)
+        body, places = _strict(body)
+        return self._read(body, JsonCodec(), owner, places)
+
+    def read_msgpack(self, body: bytes, *, owner: str) -> Batch:
+        """A msgpack body as a batch. Raises EnvelopeFault."""
+        self._bound("body", len(body), self.limits.body_bytes)
+        return self._read(body, MsgpackCodec(), owner, [])
+
+    def _read(self, body: bytes, codec: Codec, owner: str, places: list[int]) -> Batch:
+        envelope = _envelope(body, codec)
+        defaults = _defaults(envelope.defaults, codec)
+        self._bound("items", len(envelope.items), self.limits.items)
+        if not envelope.items:
+            raise EnvelopeFault("empty_batch", "items: at least 1 item", field="items", limit=1)
+        touched = _touched(body, envelope.items, places)
+        entries = [
+            self._entry(index, bytes(raw), codec, defaults, owner, touched.get(index))
+            for index, raw in enumerate(envelope.items)
+        ]
+        _refuse_duplicate_ids(entries)
+        return Batch(entries=entries, owner=owner, deadline_s=_deadline(envelope.deadline_s))
+
+    def _entry(
+        self, index: int, raw: bytes, codec: Codec, defaults: ItemFrame | None, owner: str, lone: str | None
+    ) -> Work | Fault:
+        try:
+            item: ItemFrame = codec.decode(raw, ItemFrame)
+        except msgspec.ValidationError as error:
+            return Fault(_loose_id(raw, codec, index), "invalid_item", *_explain(error))
+        _merge(item, defaults)
+        name = str(index) if item.id is UNSET or item.id is None else item.id
+        if lone == "reference":
+            return Fault(name, "invalid_reference", "reference: a lone surrogate", "reference")
+        try:
+            work = self._work(name, item, codec, owner)
+        except _ItemFault as fault:
+            return Fault(name, fault.code, f"{fault.field}: {fault.detail}", fault.field, fault.retryable)
+        if lone is not None:
+            work.flags = (LONE_SURROGATES,)
+        return work
+
+    def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
+        self._check(item)
+        facts = self._facts(str(item.verifier))
+        reference = self._reference(_json("reference", item.reference, codec), owner)
+        return Work(
+            id=name, facts=facts, completion=self._completion(item.completion, codec),  # type: ignore[arg-type]
+            reference=reference, reference_digest=sha256(reference).digest(), fields=_fields(item, facts, codec),
+            owner=owner, group=item.group or None, run=item.run or "",
+            options=self._options(item.options), truncated=item.truncated is True,
+        )  # fmt: skip
+
+    def _check(self, item: ItemFrame) -> None:
+        for field in REQUIRED:
+            if getattr(item, field) is UNSET:
+                raise _ItemFault("invalid_item", field, "required")
+        for field in LABELS:
+            if len(getattr(item, field) or "") > self.limits.label_chars:
+                raise _ItemFault("invalid_item", field, f"longer than {self.limits.label_chars} characters")
+        if isinstance(item.completion_tokens, int) and item.completion_tokens < 0:
+            raise _ItemFault("invalid_item", "completion_tokens", "at least 0")
+
+    def _facts(self, verifier: str) -> VerifierFacts:
+        name, _, version = verifier.partition("@")
+        facts = self.catalogue.get(name)
+        if facts is None:
+            raise _ItemFault("invalid_item", "verifier", "unknown verifier")
+        if "@" in verifier and version != str(facts.version):
+            raise _ItemFault("invalid_item", "verifier", f"version pinned is not {facts.name}@{facts.version}")
+        return facts
+
+    def _completion(self, value: Raw, codec: Codec) -> str | bytes:
+        self._bound("completion", len(bytes(value)), self.limits.completion_bytes)
+        try:
+            return codec.text_or_json(value)
+        except IllTyped as fault:
+            raise _ItemFault("invalid_item", "completion", str(fault)) from None
+
+    def _reference(self, raw: bytes, owner: str) -> bytes:
+        self._bound("reference", len(raw), self.limits.reference_bytes)
+        raw = raw.strip()
+        if not raw.startswith(b"{"):
+            raise _ItemFault("invalid_reference", "reference", "an object")
+        if len(raw) > 200 or b'"$ref"' not in raw:
+            return raw
+        return self._uploaded(raw, owner)
+
+    def _uploaded(self, raw: bytes, owner: str) -> bytes:
+        try:
+            pointer = msgspec.json.decode(raw, type=dict[str, str])
+        except msgspec.MsgspecError:
+            return raw
+        digest = pointer.get("$ref", "")
+        if len(pointer) != 1 or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
+            return raw
+        found = self.resolve(owner, digest.removeprefix("sha256:"))
+        if found is None:
+            raise _ItemFault("unknown_reference", "reference", "not uploaded here, or forgotten", retryable=True)
+        return found
+
+    def _options(self, options: OptionsFrame | msgspec.UnsetType | None) -> OptionsFrame:
+        if options is None or isinstance(options, UnsetType):
+            return _NO_OPTIONS
+        for name in ("timeout_s", "cpu_s"):
+            value, ceiling = getattr(options, name), getattr(self.limits, name)
+            if value is not None and not 0 < value <= ceiling:
+                raise _ItemFault("invalid_item", f"options.{name}", f"more than 0 and at most {ceiling}")
+        return options
+
+    def _bound(self, field: str, size: int, limit: int) -> None:
+        if size > limit:
+            unit = "items" if field == "items" else "bytes"
+            detail = f"{field}: at most {limit} {unit}"
+            raise EnvelopeFault("too_large", detail, status=413, field=field, limit=limit)
+
+
+_NO_OPTIONS = OptionsFrame()
+
+
+class _ItemFault(Exception):
+    def __init__(self, code: str, field: str, detail: str, *, retryable: bool = False) -> None:
+        self.code, self.field, self.detail, self.retryable = code, field, detail, retryable
+
+
+def _strict(body: bytes) -> tuple[bytes, list[int]]:
+    """The body, known to be strict JSON but for lone surrogates, which are replaced. Raises EnvelopeFault."""
+    places: list[int] = []
+    try:
+        try:
+            strict_json.parse(body)
+        except strict_json.JsonFault as fault:
+            if fault.code != "invalid_unicode":
+                raise
+            body, places = replace_lone(body)
+            strict_json.parse(body)
+    except strict_json.JsonFault as fault:
+        raise EnvelopeFault(fault.code, fault.detail, status=400, limit=fault.limit) from None
+    return body, places
+
+
+def _envelope(body: bytes, codec: Codec) -> Envelope:
+    try:
+        envelope: Envelope = codec.decode(body, Envelope)
+    except msgspec.ValidationError as error:
+        detail, field = _explain(error)
+        raise EnvelopeFault("invalid_envelope", detail, field=field) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise EnvelopeFault("invalid_body", "the body cannot be decoded", status=400) from None
+    return envelope
+
+
+def _defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
+    if isinstance(raw, UnsetType):
+        return None
+    try:
+        defaults: ItemFrame | None = codec.decode(bytes(raw), ItemFrame | None)
+    except msgspec.ValidationError as error:
+        detail, field = _explain(error)
+        raise EnvelopeFault("invalid_envelope", f"defaults: {detail}", field=f"defaults.{field or ''}") from None
+    if defaults is not None and defaults.id is not UNSET:
+        raise EnvelopeFault("invalid_envelope", "defaults: id is an item's own", field="defaults.id")
+    return defaults
+
+
+def _merge(item: ItemFrame, defaults: ItemFrame | None) -> None:
+    if defaults is not None:
+        for name in FIELDS:
+            if getattr(item, name) is UNSET:
+                setattr(item, name, getattr(defaults, name))
+
+
+def _deadline(value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise EnvelopeFault("invalid_envelope", "deadline_s: more than 0", field="deadline_s", limit=0)
+    return value
+
+
+def _refuse_duplicate_ids(entries: Sequence[Work | Fault]) -> None:
+    if len({entry.id for entry in entries}) != len(entries):
+        raise EnvelopeFault("duplicate_id", "items: two items have the same id", field="items.id")
+
+
+def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, bytes]:
+    """The further fields that the verifier reads, as JSON. Null is absent, but for a recorded state."""
+    fields: dict[str, bytes] = {}
+    for name in FORWARDED:
+        value = getattr(item, name)
+        if name in facts.reads and value is not UNSET and value is not None:
+            raw = _json(name, value, codec)
+            if raw != b"null" or name == "final_state":
+                fields[name] = raw
+    return fields
+
+
+def _json(field: str, value: Any, codec: Codec) -> bytes:
+    if not isinstance(value, Raw):
+        return json_of(value)
+    try:
+        return codec.json(value)
+    except IllTyped as fault:
+        raise _ItemFault("invalid_item", field, str(fault)) from None
+
+
+_UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
+_AT = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def _explain(error: msgspec.ValidationError) -> tuple[str, str | None]:
+    """What is wrong, and the field, from msgspec's message (which names types and fields, not values)."""
+    message = str(error)
+    at = _AT.search(message)
+    path = at[1] if at else ""
+    unknown = _UNKNOWN.search(message)
+    if unknown:
+        field = f"{path}.{unknown[1]}".lstrip(".")[:80]
+        return f"{field}: unknown field", field
+    wrong = _AT.sub("", message)[:120]
+    return (f"{path}: {wrong}" if path else wrong), path or None
+
+
+def _loose_id(raw: bytes, codec: Codec, index: int) -> str:
+    """The id of an item that is otherwise unusable."""
+    try:
+        name = codec.decode(raw, dict[str, Raw]).get("id")
+        text = None if name is None else codec.decode(bytes(name), str | None)
+    except msgspec.MsgspecError:
+        return str(index)
+    return str(index) if text is None else str(text)
+
+
+def _touched(body: bytes, items: Sequence[Raw], places: list[int]) -> dict[int, str]:
+    """Which items hold a replaced surrogate, and whether it is in the reference."""
+    if not places:
+        return {}
+    touched: dict[int, str] = {}
+    cursor = 0
+    for index, raw in enumerate(map(bytes, items)):
+        start = body.index(raw, cursor)
+        cursor = start + len(raw)
+        inside = [place - start for place in places if start <= place < cursor]
+        if inside:
+            touched[index] = "reference" if _in_reference(raw, inside) else "text"
+    return touched
+
+
+def _in_reference(item: bytes, places: list[int]) -> bool:
+    try:
+        reference = bytes(msgspec.json.decode(item, type=dict[str, Raw]).get("reference", b""))
+    except msgspec.MsgspecError:
+        return False
+    start = item.index(reference)
+    return any(start <= place < start + len(reference) for place in places)

@@ -1,0 +1,147 @@
+"""What the engine and a lane say to each other: length-prefixed msgpack on a socketpair of their own.
+
+A chunk carries each distinct reference once. A lane reports every item; which item it is at, in which
+phase and since when it writes into a page of shared memory (`Page`), so that a death or an overrun has
+an owner even where the last reports never left.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+LENGTH = struct.Struct("<I")
+
+
+class Job(Struct, array_like=True):
+    """One item for a lane: text, or the JSON of messages. `canary`: judge an empty answer instead."""
+
+    seq: int
+    verifier: str
+    reference: bytes
+    text: str | None
+    messages: bytes | None
+    fields: dict[str, bytes]
+    cpu_s: float
+    timeout_s: float | None
+    owner: str
+    explain: bool = False
+    canary: bool = False
+
+
+class Chunk(Struct, array_like=True):
+    """Jobs, in order, and the references that they name by digest."""
+
+    references: dict[bytes, bytes]
+    jobs: list[Job]
+
+
+class Kind(IntEnum):
+    """What became of a job in a lane that lived to tell."""
+
+    VERDICT = 0
+    NO_VERDICT = 1
+    OVERRUN = 2
+    FAILED = 3
+    NEEDS_SANDBOX = 4
+
+
+class Report(Struct, array_like=True):
+    """What a lane says of one job. JSON values travel as JSON bytes."""
+
+    seq: int
+    kind: int
+    reward: float | None = None
+    score: float | None = None
+    reason: str = ""
+    extracted: bytes | None = None
+    span: tuple[int, int] | None = None
+    message: int | None = None
+    flags: tuple[str, ...] = ()
+    tests: bytes | None = None
+    parts: bytes | None = None
+    explanation: bytes | None = None
+    error: str = ""
+    detail: str = ""
+    field: str | None = None
+    retryable: bool = False
+    run_us: int = 0
+    cpu_us: int = 0
+
+
+class Reports(Struct, array_like=True):
+    """Some jobs' reports. `retire`: the lane ends after this, by its own wish."""
+
+    reports: list[Report]
+    rss_kb: int = 0
+    retire: bool = False
+
+
+class Hello(Struct, array_like=True):
+    """A lane's first word: what it can verify (JSON of `VerifierInfo`s and budgets), or why it cannot start."""
+
+    catalogue: bytes = b""
+    error: str = ""
+
+
+class LaneOptions(Struct, array_like=True):
+    """How a lane is to be: sent with the order to start it."""
+
+    number: int
+    """The engine's name for it."""
+    plugins: list[str]
+    memory_mb: int
+    catalogue: bool
+    sandbox: bool
+
+
+class Phase(IntEnum):
+    """Where in an item a lane is."""
+
+    IDLE = 0
+    PREPARE = 1
+    VERIFY = 2
+
+
+class Moment(NamedTuple):
+    """What the page says: the item, its phase, and the lane's CPU clock when the phase began."""
+
+    seq: int
+    phase: Phase
+    cpu_ns: int
+    wall_ns: int
+    cpu_s: float
+    wall_s: float
+
+
+class Page:
+    """A page of memory that a lane writes and the engine reads."""
+
+    _LAYOUT = struct.Struct("<qqqqdd")
+
+    def __init__(self, fd: int) -> None:
+        self._map = mmap.mmap(fd, mmap.PAGESIZE)
+
+    def write(self, moment: tuple[int, int, int, int, float, float]) -> None:
+        """Say where the lane is."""
+        self._LAYOUT.pack_into(self._map, 0, *moment)
+
+    def read(self) -> Moment:
+        """Where the lane is (or was when it died)."""
+        seq, phase, cpu_ns, wall_ns, cpu_s, wall_s = self._LAYOUT.unpack_from(self._map, 0)
+        return Moment(seq, Phase(phase), cpu_ns, wall_ns, cpu_s, wall_s)
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._map.close()
+
+
+def pack(message: Struct) -> bytes:
+    """A frame: its length, then msgpack."""
+    body = msgspec.msgpack.encode(message)
+    return LENGTH.pack(len(body)) + body

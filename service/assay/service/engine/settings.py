@@ -1,0 +1,57 @@
+"""The engine's settings: how much it takes in, how much it gives each item, how many lanes it has.
+
+Limits are data. A request above a ceiling is refused, never clamped.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+def default_lanes() -> int:
+    """One lane per usable core, shared out among the processes of one machine (torchrun's LOCAL_WORLD_SIZE)."""
+    cores = len(os.sched_getaffinity(0))
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return max(1, cores // max(1, int(ranks) if ranks.isdigit() else 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Ceilings on what a caller may send."""
+
+    body_bytes: int = 64 * MIB
+    completion_bytes: int = 4 * MIB
+    reference_bytes: int = 16 * MIB
+    items: int = 4096
+    queue_items: int = 16384
+    queue_bytes: int = 512 * MIB
+    id_chars: int = 512
+    label_chars: int = 512
+    timeout_s: float = 120.0
+    cpu_s: float = 60.0
+    uploaded_bytes: int = 256 * MIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """Everything that the engine needs to know. `plugins`: files, modules or entry points."""
+
+    lanes: int = field(default_factory=default_lanes)
+    limits: Limits = field(default_factory=Limits)
+    plugins: tuple[str, ...] = ()
+    warm: tuple[str, ...] = ()
+    """Modules that the forkserver imports before the first lane, such as sympy."""
+    cache_bytes: int = 64 * MIB
+    lane_memory_mb: int = 2048
+    lane_rss_mb: int = 768
+    """A lane whose resident set has grown past this is replaced between chunks."""
+    lane_items: int = 50_000
+    """A lane is replaced after this many items."""
+    stuck_s: float = 60.0
+    """Wall seconds on one item of a text verifier after which a lane is held to be stuck."""
+    chunk_items: int = 64
+    chunk_cpu_ms: float = 5.0
+    """Cheap items travel in chunks of about so much work."""

@@ -1,0 +1,59 @@
+"""Strict JSON: one parser decides what the service takes for JSON, everywhere.
+
+Refused: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, nesting deeper than
+200, an integer of more than 4,300 digits, lone surrogates. Messages name the place, never the input.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jiter
+
+DEPTH_LIMIT = 200
+DIGITS_LIMIT = 4300
+
+
+class JsonFault(ValueError):
+    """Not strict JSON: `code` says what kind of fault, `limit` which bound was passed, if one was."""
+
+    def __init__(self, code: str, detail: str, limit: int | None = None) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.limit = limit
+
+
+_KINDS = (
+    ("duplicate key", "duplicate_key", "duplicate key", None),
+    ("recursion limit", "too_deep", f"nesting deeper than {DEPTH_LIMIT}", DEPTH_LIMIT),
+    ("number out of range", "number_too_long", f"a number longer than {DIGITS_LIMIT} digits", DIGITS_LIMIT),
+    ("invalid unicode code point", "invalid_utf8", "invalid UTF-8 or a lone surrogate", None),
+    ("hex escape", "invalid_unicode", "invalid UTF-8 or a lone surrogate", None),
+    ("surrogate", "invalid_unicode", "invalid UTF-8 or a lone surrogate", None),
+)
+_PLACE = re.compile(r"at line (\d+) column (\d+)$")
+
+
+def parse(body: bytes) -> Any:
+    """The value that `body` is. Floats keep their text (`jiter.LosslessFloat`). Raises JsonFault."""
+    try:
+        return jiter.from_json(
+            body,
+            allow_inf_nan=False,
+            catch_duplicate_keys=True,
+            float_mode="lossless-float",
+            cache_mode="keys",
+        )
+    except ValueError as error:
+        raise _fault(str(error)) from None
+
+
+def _fault(message: str) -> JsonFault:
+    place = _PLACE.search(message)
+    where = f" at line {place[1]}, column {place[2]}" if place else ""
+    for needle, code, detail, limit in _KINDS:
+        if needle in message.lower():
+            return JsonFault(code, detail + where, limit)
+    return JsonFault("invalid_json", "not valid JSON" + where)

@@ -1,0 +1,77 @@
+"""Work: an item that is fit to be scored; a fault: one that is not; a batch of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay.service.engine.frames import OptionsFrame
+
+_OVERHEAD = 200
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerifierFacts:
+    """What the front knows of a verifier without importing it; a lane tells it at start."""
+
+    name: str
+    version: int
+    reads: frozenset[str]
+    sandboxed: bool
+    cpu_s: float
+    label: str = field(init=False)
+    """`name@version`, as results carry it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", f"{self.name}@{self.version}")
+
+
+@dataclass(slots=True)
+class Fault:
+    """An item that gets no verdict before anything ran."""
+
+    id: str
+    code: str
+    message: str
+    field: str | None = None
+    retryable: bool = False
+    verifier: str = ""
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Work:
+    """One item, validated as far as the front goes. JSON fields are the bytes that were sent."""
+
+    id: str
+    facts: VerifierFacts
+    completion: str | bytes
+    """The text, or the JSON of the messages."""
+    reference: bytes
+    reference_digest: bytes
+    """SHA-256 of the reference's bytes."""
+    fields: dict[str, bytes]
+    owner: str
+    group: str | None
+    run: str
+    options: OptionsFrame
+    truncated: bool = False
+    flags: tuple[str, ...] = ()
+    size: int = field(init=False)
+    """Bytes, about, that it holds while it waits."""
+
+    def __post_init__(self) -> None:
+        fields = sum(map(len, self.fields.values())) if self.fields else 0
+        self.size = len(self.completion) + len(self.reference) + fields + _OVERHEAD
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds that its verdict may cost."""
+        return self.options.cpu_s or self.facts.cpu_s
+
+
+@dataclass(kw_only=True)
+class Batch:
+    """What one request asks for, in order."""
+
+    entries: list[Work | Fault]
+    owner: str
+    deadline_s: float | None = None

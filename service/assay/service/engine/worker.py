@@ -1,0 +1,140 @@
+"""A lane's life: confine itself, say hello, then judge chunk after chunk until its socket closes.
+
+It keeps the page of shared memory up to date (which item, which phase, since when), so that the engine
+knows whose fault a death is. A tick of CPU time ends an item that is over its budget. Reports leave when
+a few milliseconds have passed, and at the end of a chunk.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from assay.service.engine.confine import confine
+from assay.service.engine.judge import Judge, Overrun
+from assay.service.engine.protocol import (
+    LENGTH,
+    Chunk,
+    Hello,
+    Kind,
+    LaneOptions,
+    Page,
+    Phase,
+    Report,
+    Reports,
+    pack,
+)
+from assay.verifiers.registry import PluginError, Registry
+
+TICK_S = 0.02
+UIDS = 4096
+FLUSH_NS = 3_000_000
+SPENT = frozenset({Kind.OVERRUN, Kind.FAILED})
+"""After these the lane's caches are not to be trusted: it ends, and a fresh one takes its place."""
+
+
+class Lane:
+    """One worker process, from the inside."""
+
+    def __init__(self, channel: socket.socket, page: Page, options: LaneOptions) -> None:
+        self._channel = channel
+        self._page = page
+        self._options = options
+        self._seq = -1
+        self._limit_ns = 0
+        self._chunks = msgspec.msgpack.Decoder(Chunk)
+
+    def serve(self, *, stuck_s: float) -> None:
+        """Judge until the engine closes the socket, or until this lane is spent."""
+        try:
+            registry = Registry(self._options.plugins)
+        except PluginError as error:
+            self._send(pack(Hello(error=str(error))))
+            return
+        self._confine()
+        self._send(pack(Hello(catalogue=_catalogue(registry) if self._options.catalogue else b"")))
+        judge = Judge(registry, self._enter, stuck_s=stuck_s)
+        signal.signal(signal.SIGPROF, self._tick)
+        signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
+        while (frame := self._receive()) is not None and not self._work(judge, self._chunks.decode(frame)):
+            pass
+
+    def _confine(self) -> None:
+        plugins = [Path(p).resolve().parent for p in self._options.plugins if p.endswith(".py")]
+        confine(number=self._options.number % UIDS, memory_mb=self._options.memory_mb, readable=plugins)
+
+    def _work(self, judge: Judge, chunk: Chunk) -> bool:
+        """Judge one chunk; True if the lane must end after it."""
+        waiting: list[Report] = []
+        flushed = time.monotonic_ns()
+        for job in chunk.jobs:
+            self._seq = job.seq
+            report = judge.judge(job, chunk.references[job.reference])
+            waiting.append(report)
+            if report.kind in SPENT:
+                self._send(pack(Reports(waiting, _rss_kb(), retire=True)))
+                return True
+            if (now := time.monotonic_ns()) - flushed > FLUSH_NS:
+                self._send(pack(Reports(waiting)))
+                waiting, flushed = [], now
+        self._send(pack(Reports(waiting, _rss_kb())))
+        return False
+
+    def _enter(self, phase: Phase, cpu_s: float, wall_s: float) -> tuple[int, int]:
+        # The clock of the one thread: that of the process is only as fine as the tick while a timer runs.
+        cpu_ns, wall_ns = time.thread_time_ns(), time.monotonic_ns()
+        self._limit_ns = 0 if phase is Phase.IDLE else cpu_ns + int(cpu_s * 1e9)
+        self._page.write((self._seq, phase, cpu_ns, wall_ns, cpu_s, wall_s))
+        return cpu_ns, wall_ns
+
+    def _tick(self, signum: int, frame: FrameType | None) -> None:
+        if self._limit_ns and time.thread_time_ns() > self._limit_ns:
+            self._limit_ns = 0
+            raise Overrun
+
+    def _receive(self) -> bytes | None:
+        head = self._exactly(LENGTH.size)
+        return None if head is None else self._exactly(LENGTH.unpack(head)[0])
+
+    def _exactly(self, count: int) -> bytes | None:
+        parts: list[bytes] = []
+        while count:
+            part = os.read(self._channel.fileno(), min(count, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            count -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _send(self, frame: bytes) -> None:
+        view = memoryview(frame)
+        while view:
+            view = view[os.write(self._channel.fileno(), view) :]
+
+
+def _catalogue(registry: Registry) -> bytes:
+    entries = [
+        {**info.model_dump(), "cpu_s": registry.get(info.name).budget.verify_cpu_s} for info in registry.describe()
+    ]
+    return msgspec.json.encode(entries)
+
+
+def _rss_kb() -> int:
+    with open("/proc/self/statm", "rb") as statm:
+        return int(statm.read().split()[1]) * 4
+
+
+def main(channel: socket.socket, page_fd: int, options: LaneOptions, *, stuck_s: float) -> None:
+    """What the forkserver's child does. Ends the process when the engine is done with it."""
+    sys.setrecursionlimit(1000)
+    gc.collect()
+    gc.freeze()
+    Lane(channel, Page(page_fd), options).serve(stuck_s=stuck_s)

@@ -1,0 +1,102 @@
+"""What every face of the engine shares: bytes in, bytes out. HTTP, gRPC and the embedded transport are thin over it.
+
+A caller that goes away (its task is cancelled) cancels its submission, down to the lanes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from assay.service.engine.engine import Engine
+from assay.service.engine.errors import EnvelopeFault
+from assay.service.engine.frames import json_of
+from assay.service.engine.render import (
+    ResultFrame,
+    as_bin,
+    line_json,
+    response_json,
+    response_msgpack,
+    result_frame,
+)
+from assay.service.engine.tickets import Submission
+from assay.service.engine.work import Batch
+from assay.service.problems import ItemsRefused
+
+ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
+Observe = Callable[[list[ResultFrame]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """The engine as bytes. `observe` sees every result that leaves (for metrics)."""
+
+    engine: Engine
+    observe: Observe | None = None
+
+    async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
+        """A JSON ScoreRequest in, a JSON ScoreResponse out. Raises EngineError, ItemsRefused (`strict`)."""
+        started = time.perf_counter()
+        submission = self.engine.submit(self.engine.intake.read_json(body, owner=owner))
+        frames = await self._finish(submission, strict=strict)
+        return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
+
+    async def score_msgpack(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
+        """The same in msgpack, with references, messages and state as JSON in `bin`."""
+        started = time.perf_counter()
+        submission = self.engine.submit(self.engine.intake.read_msgpack(body, owner=owner))
+        frames = await self._finish(submission, strict=strict, packed=True)
+        return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
+
+    async def _finish(self, submission: Submission, *, strict: bool, packed: bool = False) -> list[ResultFrame]:
+        try:
+            await submission.done()
+        except BaseException:
+            self.engine.cancel(submission)
+            raise
+        frames = self._frames(submission, range(len(submission.results)), packed=packed)
+        if strict:
+            _refuse_faults(frames)
+        return frames
+
+    def _frames(self, submission: Submission, indices: range | list[int], *, packed: bool = False) -> list[ResultFrame]:
+        wrap = {"wrap": as_bin} if packed else {}
+        frames = [result_frame(submission, index, **wrap) for index in indices]
+        if self.observe is not None:
+            self.observe(frames)
+        return frames
+
+    def read(self, body: bytes, *, owner: str = "") -> Batch:
+        """A JSON ScoreRequest as a batch. Raises EnvelopeFault."""
+        return self.engine.intake.read_json(body, owner=owner)
+
+    async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
+        """NDJSON: each result as it is ready, groups whole, then the line that says that all are there."""
+        count, total = 0, len(submission.results)
+        try:
+            while count < total:
+                ready = await submission.arrivals()
+                count += len(ready)
+                yield b"".join(map(line_json, self._frames(submission, ready)))
+        finally:
+            if count < total:
+                self.engine.cancel(submission)
+        yield json_of({"done": True, "count": count}) + b"\n"
+
+    def put_reference(self, digest: str, body: bytes, *, owner: str = "") -> None:
+        """Keep an uploaded reference. Raises EnvelopeFault."""
+        if not body.lstrip().startswith(b"{"):
+            raise EnvelopeFault("invalid_reference", "the body is not a JSON object", field="reference")
+        self.engine.references.put(owner, digest, body)
+
+    def verifiers(self) -> bytes:
+        """What can be verified, each with the JSON schema of its reference."""
+        public = [{key: entry[key] for key in entry if key != "cpu_s"} for entry in self.engine.descriptions]
+        return json_of({"verifiers": public})
+
+
+def _refuse_faults(frames: list[ResultFrame]) -> None:
+    faults = [frame for frame in frames if frame.outcome == "no_verdict" and frame.reason in ITEM_FAULTS]
+    if faults:
+        raise ItemsRefused(faults)

@@ -1,0 +1,87 @@
+"""Prometheus metrics. Labels are verifiers and outcomes, never a run, a step or a group.
+
+Counting is on the hot path: results are tallied in plain dicts and made into metric families only when
+somebody scrapes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from assay.service.engine.engine import Engine
+from assay.service.engine.render import ResultFrame
+
+BOUNDS_S = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
+_BOUNDS_MS = [bound * 1000 for bound in BOUNDS_S]
+
+
+class _Histogram:
+    """Counts by bucket, and the sum in milliseconds."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS_S) + 1)
+        self.sum_ms = 0.0
+
+    def observe(self, value_ms: float) -> None:
+        """One more value."""
+        self.counts[bisect_left(_BOUNDS_MS, value_ms)] += 1
+        self.sum_ms += value_ms
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Cumulative counts, as Prometheus wants them."""
+        total, out = 0, []
+        for bound, count in zip([*map(str, BOUNDS_S), "+Inf"], self.counts, strict=True):
+            total += count
+            out.append((bound, float(total)))
+        return out
+
+
+class Metrics(Collector):
+    """What one service counts."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._results: Counter[tuple[str, str, str]] = Counter()
+        self._runs: defaultdict[str, _Histogram] = defaultdict(_Histogram)
+        self._cached = 0
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def results(self, frames: Iterable[ResultFrame]) -> None:
+        """Count results that leave."""
+        for frame in frames:
+            verdict = frame.reward is not None
+            self._results[frame.verifier, frame.outcome, "" if verdict else frame.reason] += 1
+            if frame.cached:
+                self._cached += 1
+            elif verdict:
+                self._runs[frame.verifier].observe(frame.timing.run_ms)
+
+    def text(self) -> bytes:
+        """All metrics, for a scrape."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metric families as they are now."""
+        results = CounterMetricFamily(
+            "assay_results", "Results, with the error code of a no-verdict.", labels=["verifier", "outcome", "error"]
+        )
+        for labels, count in self._results.items():
+            results.add_metric(labels, count)
+        runs = HistogramMetricFamily("assay_run_seconds", "Time that a verdict took in its lane.", labels=["verifier"])
+        for verifier, histogram in self._runs.items():
+            runs.add_metric([verifier], histogram.buckets(), sum_value=histogram.sum_ms / 1000)
+        yield results
+        yield runs
+        yield CounterMetricFamily("assay_cached_results", "Results from the cache.", value=self._cached)
+        if self._engine.started:
+            yield GaugeMetricFamily("assay_queue_depth", "Items that wait for a lane.", value=self._engine.depth)
+            yield GaugeMetricFamily("assay_lanes", "Lanes that can work.", value=self._engine.lane_count)

@@ -1,0 +1,75 @@
+"""Errors as RFC 9457 problem documents: one place says which exception is which status.
+
+Details name fields and limits, never what was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from assay.service.engine.errors import (
+    EngineClosed,
+    EngineError,
+    EngineUnavailable,
+    EnvelopeFault,
+    Overloaded,
+)
+from assay.service.engine.render import ResultFrame
+
+TITLES = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    411: "Length required",
+    413: "Too large",
+    415: "Unsupported media type",
+    421: "Misdirected request",
+    422: "Unprocessable content",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Service unavailable",
+}
+SHOWN_FAULTS = 20
+
+
+class ItemsRefused(EngineError):
+    """With `?strict=1`: some items are at fault."""
+
+    def __init__(self, faults: list[ResultFrame]) -> None:
+        super().__init__(f"{len(faults)} items are at fault")
+        self.faults = faults
+
+
+def problem(status: int, code: str, detail: str | None = None, **more: Any) -> dict[str, Any]:
+    """A problem document; fields that are None are left out."""
+    body = {"type": f"urn:assay:problem:{code}", "title": TITLES.get(status, "Error"), "status": status}
+    return body | {key: value for key, value in {"detail": detail, **more}.items() if value is not None}
+
+
+def problem_of(error: EngineError) -> dict[str, Any]:
+    """The problem document of one of the engine's errors."""
+    if isinstance(error, EnvelopeFault):
+        return problem(error.status, error.code, error.detail, field=error.field, limit=error.limit)
+    if isinstance(error, Overloaded):
+        wait = math.ceil(error.retry_after_s)
+        depth = {"queue_depth": error.queue_depth, "limit": error.limit, "retry_after_s": wait}
+        return problem(429, "overloaded", "the queue is full; nothing of this request was taken in", **depth)
+    if isinstance(error, ItemsRefused):
+        return _items_refused(error)
+    if isinstance(error, EngineClosed):
+        return problem(503, "shutting_down", "the service is shutting down", retry_after_s=1)
+    if isinstance(error, EngineUnavailable):
+        return problem(503, "no_lanes", "no lane can be started", retry_after_s=5)
+    return problem(500, "internal", "an error of the service; it is in its log")
+
+
+def _items_refused(error: ItemsRefused) -> dict[str, Any]:
+    shown = [
+        {"id": f.id, "code": f.reason, "field": getattr(f.error, "field", None) or None}
+        for f in error.faults[:SHOWN_FAULTS]
+    ]
+    items = [{key: value for key, value in entry.items() if isinstance(value, str)} for entry in shown]
+    return problem(422, "invalid_items", str(error), items=items, field="items")

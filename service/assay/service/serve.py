@@ -1,0 +1,135 @@
+"""`assay serve`: the HTTP service under uvicorn.
+
+Binds loopback; beyond it only with keys. SIGTERM drains: no new connections, what is in hand is
+finished for `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines on stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import secrets
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import structlog
+import typer
+import uvicorn
+import uvloop
+from pydantic import SecretStr, ValidationError
+
+from assay.client import ConfigurationError
+from assay.service.app import create_app
+from assay.service.settings import Settings, load
+
+log = structlog.get_logger()
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to bind; beyond loopback only with keys.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.")] = None,
+    uds: Annotated[Path | None, typer.Option(help="Listen on a Unix socket (mode 0600) instead.")] = None,
+    lanes: Annotated[int | None, typer.Option(help="Worker processes; default: one a core.")] = None,
+    verifiers: Annotated[list[str] | None, typer.Option(help="A plugin: file, module or entry point.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
+    generate_key: Annotated[bool, typer.Option(help="Ask for a key that is made now and printed once.")] = False,
+) -> None:
+    """Run the scoring service."""
+    _log_json()
+    settings = _settings(config, host=host, port=port, uds=uds, lanes=lanes, verifiers=verifiers)
+    if generate_key:
+        settings = _with_new_key(settings)
+    if not settings.loopback and not settings.keys and settings.key_file is None:
+        raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
+    gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
+
+
+def _settings(config: Path | None, **overrides: Any) -> Settings:
+    try:
+        return load(config, **overrides)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
+        raise ConfigurationError(f"settings: {faults}") from None
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"settings: {error}") from None
+
+
+def _with_new_key(settings: Settings) -> Settings:
+    key = secrets.token_urlsafe(24)
+    print(f"assay: API key for this run: {key}", file=sys.stderr)
+    return settings.model_copy(update={"keys": (*settings.keys, SecretStr(key))})
+
+
+async def _serve(settings: Settings) -> None:
+    try:
+        app = create_app(settings)
+    except OSError as error:
+        raise ConfigurationError(f"key_file: {error.strerror}") from None
+    listener = _listen(settings)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on",
+        timeout_graceful_shutdown=int(settings.drain_s) or None, h11_max_incomplete_event_size=64 * 1024,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
+    log.info("serving", address=_address(settings, listener), lanes=settings.lanes, keys=not app.state.keys.open)
+    await server.serve(sockets=[listener])
+    if not server.started:
+        raise ConfigurationError("the engine did not start; see the log")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        if settings.uds is not None:
+            return _unix_listener(settings.uds)
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        return listener
+    except OSError as error:
+        raise ConfigurationError(f"cannot listen: {error.strerror}") from None
+
+
+def _unix_listener(path: Path) -> socket.socket:
+    if path.is_socket():
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _address(settings: Settings, listener: socket.socket) -> str:
+    if settings.uds is not None:
+        return f"unix:{settings.uds}"
+    return f"http://{settings.host}:{listener.getsockname()[1]}"
+
+
+def _reload(app: Any) -> None:
+    try:
+        app.state.keys.reload()
+        log.info("keys reloaded")
+    except OSError as error:
+        log.error("keys not reloaded; the old ones stay", error=error.strerror)
+
+
+def _log_json() -> None:
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )

@@ -1,0 +1,118 @@
+"""The service's settings: one frozen class; `ASSAY_` variables, then a TOML file, then the defaults.
+
+`ASSAY_PORT=9000`, or in the file named by `--config` or `ASSAY_CONFIG`: `port = 9000`. Nested ones:
+`ASSAY_LIMITS__ITEMS=512`, or a `[limits]` table. Keys are kept as SHA-256 (`sha256:HEX`); a plain key
+is hashed when it is read. `key_file`: one key a line, read again on SIGHUP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+WARM = ("sympy", "math_verify")
+_DEFAULTS = Limits()
+
+
+class LimitSettings(BaseModel):
+    """Ceilings on what a caller may send; what is above one is refused, never clamped."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    body_bytes: int = Field(_DEFAULTS.body_bytes, gt=0)
+    completion_bytes: int = Field(_DEFAULTS.completion_bytes, gt=0)
+    reference_bytes: int = Field(_DEFAULTS.reference_bytes, gt=0)
+    items: int = Field(_DEFAULTS.items, gt=0, description="Items in one request.")
+    queue_items: int = Field(_DEFAULTS.queue_items, gt=0, description="Items that may wait; then 429.")
+    queue_bytes: int = Field(_DEFAULTS.queue_bytes, gt=0)
+    timeout_s: float = Field(_DEFAULTS.timeout_s, gt=0, description="Ceiling of `options.timeout_s`.")
+    cpu_s: float = Field(_DEFAULTS.cpu_s, gt=0, description="Ceiling of `options.cpu_s`.")
+    uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Uploaded references in all.")
+
+
+class Settings(BaseSettings):
+    """Everything that `assay serve` can be told."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ASSAY_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+    config_file: ClassVar[Path | None] = None
+
+    host: str = Field("127.0.0.1", description="Beyond loopback only with keys.")
+    port: int = Field(8700, ge=0, le=65535)
+    uds: Path | None = Field(None, description="Listen on a Unix socket (mode 0600) instead.")
+    keys: tuple[SecretStr, ...] = Field((), description="API keys, plain or `sha256:HEX`.")
+    key_file: Path | None = Field(None, description="More keys, one a line; read again on SIGHUP.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Further Host names that requests may carry.")
+    allowed_origins: tuple[str, ...] = Field((), description="Origins of pages that may post here.")
+    lanes: int = Field(default_factory=default_lanes, gt=0)
+    verifiers: tuple[str, ...] = Field((), description="Plugins: files, modules or entry points.")
+    cache_mb: int = Field(64, ge=0, description="Verdict cache.")
+    lane_memory_mb: int = Field(2048, ge=256)
+    drain_s: float = Field(30.0, ge=0, description="SIGTERM: seconds to finish what is in hand.")
+    warm: tuple[str, ...] = Field(WARM, description="Modules that lanes share from the start.")
+    limits: LimitSettings = LimitSettings()
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _one_key(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) and not value.startswith("[") else value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Command line, then environment, then the TOML file."""
+        toml = TomlConfigSettingsSource(settings_cls, toml_file=cls.config_file)
+        return init_settings, env_settings, toml
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        return self.uds is not None or self.host in LOOPBACK or self.host.startswith("127.")
+
+    def engine(self) -> EngineSettings:
+        """What the engine needs to know of these."""
+        return EngineSettings(
+            lanes=self.lanes, limits=Limits(**self.limits.model_dump()), plugins=self.verifiers, warm=self.warm,
+            cache_bytes=self.cache_mb * 1024 * 1024, lane_memory_mb=self.lane_memory_mb,
+        )  # fmt: skip
+
+
+def load(config: Path | None, **overrides: Any) -> Settings:
+    """Settings from overrides, environment and a TOML file. Raises ValidationError, OSError, ValueError."""
+    named = config or (Path(os.environ["ASSAY_CONFIG"]) if "ASSAY_CONFIG" in os.environ else None)
+    if named is not None and not named.is_file():
+        raise FileNotFoundError(f"no such settings file: {named}")
+    kind = type("Settings", (Settings,), {"config_file": named, "__doc__": Settings.__doc__})
+    settings: Settings = kind(**{key: value for key, value in overrides.items() if value is not None})
+    return settings
+
+
+def hashed(key: str) -> str:
+    """The SHA-256 of a key in hex; `sha256:HEX` is taken as it is."""
+    if key.startswith("sha256:") and len(key) == 71:
+        return key.removeprefix("sha256:").lower()
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,156 @@
+"""Bad input of each kind: the contract's answer, and what was sent is in no answer and no log."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from .conftest import JSON, exact
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+CANARY = "canary-5f3a"
+
+
+async def post(http: httpx.AsyncClient, body: Any, path: str = "/v1/score", **headers: str) -> httpx.Response:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return await http.post(path, content=content, headers=JSON | headers)
+
+
+def one(raw: str) -> bytes:
+    return f'{{"items":[{{"verifier":"exact","completion":"{CANARY}",{raw}}}]}}'.encode()
+
+
+ENVELOPES: dict[str, tuple[bytes, int, str]] = {
+    "not JSON": (b'{"items": [', 400, "invalid_json"),
+    "nothing": (b"", 400, "invalid_json"),
+    "NaN": (one('"scores":{"a":NaN}'), 400, "invalid_json"),
+    "infinity": (one('"scores":{"a":Infinity}'), 400, "invalid_json"),
+    "10,000 deep": (one('"reference":' + "[" * 10_000 + "]" * 10_000), 400, "too_deep"),
+    "duplicate key": (one('"id":"a","id":"b"'), 400, "duplicate_key"),
+    "duplicate key in a reference": (one('"reference":{"gold":1,"gold":2}'), 400, "duplicate_key"),
+    "invalid UTF-8": (b'{"items":[{"completion":"\xff\xfe"}]}', 400, "invalid_utf8"),
+    "10,000 digits": (one('"reference":{"gold":' + "9" * 10_000 + "}"), 400, "number_too_long"),
+    "text after it": (b'{"items":[]} x', 400, "invalid_json"),
+    "an array": (b"[]", 422, "invalid_envelope"),
+    "no items": (b"{}", 422, "invalid_envelope"),
+    "empty batch": (b'{"items":[]}', 422, "empty_batch"),
+    "unknown field at the top": (b'{"items":[{}],"itms":[]}', 422, "invalid_envelope"),
+    "deadline of 0": (b'{"items":[{}],"deadline_s":0}', 422, "invalid_envelope"),
+    "unknown default": (b'{"items":[{}],"defaults":{"verifyer":"exact"}}', 422, "invalid_envelope"),
+    "id in the defaults": (b'{"items":[{}],"defaults":{"id":"a"}}', 422, "invalid_envelope"),
+}
+
+
+@pytest.mark.parametrize("kind", ENVELOPES)
+async def test_a_faulty_envelope_is_a_problem_that_names_the_fault(http: httpx.AsyncClient, kind: str) -> None:
+    body, status, code = ENVELOPES[kind]
+    response = await post(http, body)
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, response.json()["type"]) == (status, f"urn:assay:problem:{code}"), response.text
+    assert CANARY not in response.text
+
+
+async def test_duplicate_ids_are_a_problem(http: httpx.AsyncClient) -> None:
+    response = await post(http, {"items": [exact(id="1"), exact(id="1")]})
+    assert (response.status_code, response.json()["field"]) == (422, "items.id")
+
+
+async def test_a_completion_of_10_mb_is_a_problem_that_names_the_limit(http: httpx.AsyncClient) -> None:
+    response = await post(http, {"items": [exact("a" * 10_000_000)]})
+    assert (response.status_code, response.json()["field"]) == (413, "completion")
+    assert response.json()["limit"] == 4 * 1024 * 1024
+
+
+async def test_a_body_over_the_limit_is_refused_while_it_is_read(http: httpx.AsyncClient) -> None:
+    async def endless() -> Any:
+        for _ in range(70):
+            yield b" " * (1 << 20)
+
+    response = await http.post("/v1/score", content=endless(), headers=JSON)
+    assert (response.status_code, response.json()["field"]) == (413, "body")
+
+
+ITEMS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "near-miss of a field": ({"compltion": CANARY}, "invalid_item", "compltion"),
+    "unknown field": ({"temperature": 1}, "invalid_item", "temperature"),
+    "wrong type": ({"prefill": 5}, "invalid_item", "prefill"),
+    "completion a number": ({"completion": 5}, "invalid_item", "completion"),
+    "completion null": ({"completion": None}, "invalid_item", "completion"),
+    "messages without role": ({"completion": [{"content": CANARY}]}, "invalid_item", "completion[0]"),
+    "content a number": (
+        {"completion": [{"role": "assistant", "content": 5}]},
+        "invalid_item",
+        "completion[0].content",
+    ),
+    "unknown verifier": ({"verifier": "exakt"}, "invalid_item", "verifier"),
+    "another version": ({"verifier": "exact@99"}, "invalid_item", "verifier"),
+    "reference a string": ({"reference": CANARY}, "invalid_reference", "reference"),
+    "unknown key in the reference": ({"reference": {"goldd": CANARY}}, "invalid_reference", "reference"),
+    "negative tokens": ({"completion_tokens": -1}, "invalid_item", "completion_tokens"),
+    "limit above the ceiling": ({"options": {"cpu_s": 1e9}}, "invalid_item", "options.cpu_s"),
+    "limit of 0": ({"options": {"timeout_s": 0}}, "invalid_item", "options.timeout_s"),
+    "unknown option": ({"options": {"timeout": 1}}, "invalid_item", "options.timeout"),
+    "reference not uploaded": ({"reference": {"$ref": "sha256:" + "0" * 64}}, "unknown_reference", "reference"),
+}
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+async def test_a_faulty_item_is_its_own_result_and_its_neighbours_are_scored(
+    http: httpx.AsyncClient, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    change, code, field = ITEMS[kind]
+    response = await post(http, {"items": [exact(), exact(CANARY) | change, exact("5")]})
+    first, faulty, last = response.json()["results"]
+    assert (first["reward"], last["reward"]) == (1, 0)
+    assert (faulty["id"], faulty["reward"], faulty["outcome"]) == ("1", None, "no_verdict")
+    assert faulty["error"]["code"] == code and faulty["error"]["field"].startswith(field), faulty
+    assert CANARY not in response.text and CANARY not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+async def test_with_strict_a_faulty_item_fails_the_request(http: httpx.AsyncClient, kind: str) -> None:
+    change, code, _ = ITEMS[kind]
+    response = await post(http, {"items": [exact(), exact() | change]}, "/v1/score?strict=1")
+    if code == "unknown_reference":  # not the item's fault: upload it and come again
+        assert response.status_code == 200
+        return
+    assert response.status_code == 422
+    assert response.json()["items"][0]["id"] == "1"
+
+
+async def test_a_required_field_is_named(http: httpx.AsyncClient) -> None:
+    results = (await post(http, {"items": [{}, {"verifier": "exact"}]})).json()["results"]
+    assert [r["error"]["field"] for r in results] == ["verifier", "completion"]
+
+
+async def test_a_lone_surrogate_in_a_completion_is_replaced_and_flagged(http: httpx.AsyncClient) -> None:
+    reference = {"mode": "string", "gold": "a\ufffdb", "extract": "whole"}
+    body = json.dumps({"items": [exact("a\ud800b", reference=reference), exact("a😀b")]}).encode()
+    first, second = (await post(http, body)).json()["results"]
+    assert (first["reward"], first["flags"]) == (1, ["lone_surrogates"])
+    assert second["flags"] == []
+
+
+async def test_a_lone_surrogate_in_a_reference_refuses_the_row(http: httpx.AsyncClient) -> None:
+    bad = {"mode": "string", "gold": "a\udfffb", "extract": "whole"}
+    first, second = (await post(http, {"items": [exact(reference=bad), exact()]})).json()["results"]
+    assert (first["error"]["code"], second["reward"]) == ("invalid_reference", 1)
+
+
+async def test_large_integers_stay_exact(http: httpx.AsyncClient) -> None:
+    reference = {"mode": "number", "gold": 2**84, "extract": "whole"}
+    near = str(2**84 + 1)
+    results = (
+        await post(http, {"items": [exact(str(2**84), reference=reference), exact(near, reference=reference)]})
+    ).json()
+    assert [r["reward"] for r in results["results"]] == [1, 0]
+
+
+async def test_defaults_fill_what_an_item_does_not_carry(http: httpx.AsyncClient) -> None:
+    whole = exact()
+    defaults = {"verifier": whole["verifier"], "reference": whole["reference"], "run": "r"}
+    other = {"mode": "string", "gold": "7", "extract": "whole"}
+    items = [{"completion": "4"}, {"completion": "7", "reference": other}]
+    results = (await post(http, {"items": items, "defaults": defaults})).json()["results"]
+    assert [r["reward"] for r in results] == [1, 1]

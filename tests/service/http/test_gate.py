@@ -1,0 +1,86 @@
+"""Who may come in: Host, Origin, content type, keys."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .conftest import JSON, exact, served
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+BODY = json.dumps({"items": [exact()]})
+
+
+async def status(http: httpx.AsyncClient, **headers: str) -> int:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return (await http.post("/v1/score", content=BODY, headers=JSON | named)).status_code
+
+
+async def test_a_plain_post_comes_in(http: httpx.AsyncClient) -> None:
+    assert await status(http) == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "169.254.169.254", "", "127.0.0.1.nip.io:80"]
+)
+async def test_a_rebinding_host_stays_out(http: httpx.AsyncClient, host: str) -> None:
+    assert await status(http, host=host) == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8700", "127.0.0.1:1", "[::1]:8700", "[::1]"])
+async def test_loopback_has_several_names(http: httpx.AsyncClient, host: str) -> None:
+    assert await status(http, host=host) == 200
+
+
+async def test_the_pages_of_a_foreign_origin_stay_out(http: httpx.AsyncClient) -> None:
+    assert await status(http, origin="https://evil.example") == 403
+    assert await status(http, origin="null") == 403
+    assert await status(http, sec_fetch_site="cross-site") == 403
+
+
+async def test_a_page_of_its_own_may_post(http: httpx.AsyncClient) -> None:
+    assert await status(http, origin="http://127.0.0.1") == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+async def test_what_a_form_can_send_stays_out(http: httpx.AsyncClient, kind: str) -> None:
+    assert await status(http, content_type=kind) == 415
+
+
+async def test_unknown_paths_and_methods_are_problems(http: httpx.AsyncClient) -> None:
+    for response in (await http.get("/nowhere"), await http.get("/v1/score")):
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_keys_are_asked_for_and_rotated_by_reload(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text("# two keys\nfirst\nsha256:" + hashlib.sha256(b"second").hexdigest() + "\n")
+    async with served(key_file=file) as (app, http):
+        assert await status(http) == 401
+        assert await status(http, authorization="Bearer wrong") == 401
+        assert await status(http, authorization="Basic first") == 401
+        assert [await status(http, authorization=f"Bearer {k}") for k in ("first", "second")] == [200, 200]
+        file.write_text("third\n")
+        app.state.keys.reload()
+        assert [await status(http, authorization=f"Bearer {k}") for k in ("first", "third")] == [401, 200]
+        assert (await http.get("/healthz")).status_code == 200
+        assert (await http.get("/v1/verifiers")).status_code == 401
+
+
+async def test_references_are_seen_by_the_key_that_uploaded_them() -> None:
+    body = json.dumps(exact()["reference"]).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    pointing = json.dumps({"items": [exact(reference={"$ref": f"sha256:{digest}"})]})
+    async with served(keys=("a", "b")) as (_, http):
+        as_a, as_b = ({"authorization": f"Bearer {key}"} | JSON for key in ("a", "b"))
+        assert (await http.put(f"/v1/references/{digest}", content=body, headers=as_a)).status_code == 204
+        mine = (await http.post("/v1/score", content=pointing, headers=as_a)).json()["results"][0]
+        theirs = (await http.post("/v1/score", content=pointing, headers=as_b)).json()["results"][0]
+    assert (mine["reward"], theirs["reason"]) == (1, "unknown_reference")
+
+
+async def test_a_reference_under_a_wrong_digest_is_refused(http: httpx.AsyncClient) -> None:
+    response = await http.put("/v1/references/" + "0" * 64, content=b"{}", headers=JSON)
+    assert response.status_code == 422

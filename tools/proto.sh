@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Generate assay.wire's protobuf modules from service/proto/assay.proto.
+#   tools/proto.sh [OUT]     OUT: default client/assay/wire
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-client/assay/wire}
+.venv/bin/python -m grpc_tools.protoc -I service/proto --python_out="$out" --pyi_out="$out" assay.proto

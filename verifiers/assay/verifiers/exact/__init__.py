@@ -1,0 +1,5 @@
+"""`exact`: whole answers extracted by a named rule and compared by a named mode."""
+
+from assay.verifiers.exact.verifier import ExactSpec, ExactVerifier
+
+__all__ = ["ExactSpec", "ExactVerifier"]

@@ -1,0 +1,140 @@
+"""Where an answer is looked for, by name. Each gives all answers in order, and the last one quickly.
+
+An answer that is begun after the last complete one and never ends (an open box, an open tag) is no
+answer: the last one is then None. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from assay.verifiers.extract import (
+    Found,
+    answer_tags,
+    find_boxes,
+    iter_markers,
+    last_answer_tag,
+    last_box,
+    last_marker_answer,
+    marker_answer,
+)
+
+_HASH = re.compile(r"(?<!#)####(?!#)")
+_FINDER = re.compile(
+    r"(?:(?<![\w)\]}%.+\-−])(?<!\d[$€£¥₹])[-+−][$€£¥₹]?)?"
+    r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)(?:[eE][-+−]?\d+(?![\w]))?"
+)
+_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
+_MAY_BE_NUMBER = re.compile(r"[\d.,eE+\-−$€£¥₹]*")
+_REACH = 64
+
+
+class Extractor(NamedTuple):
+    """All answers in order; the last one; and whether a later one never ends."""
+
+    all: Callable[[str], list[Found]]
+    last: Callable[[str], Found | None]
+
+
+def _trimmed(text: str, start: int, end: int) -> Found:
+    content = text[start:end]
+    lead = len(content) - len(content.lstrip())
+    content = content.strip()
+    return Found(content, start + lead, start + lead + len(content))
+
+
+def _all_whole(text: str) -> list[Found]:
+    found = _last_whole(text)
+    return [found] if found else []
+
+
+def _last_whole(text: str) -> Found | None:
+    found = _trimmed(text, 0, len(text))
+    return found if found.text else None
+
+
+def _all_tags(text: str) -> list[Found]:
+    return [_trimmed(text, tag.start, tag.end) for tag in answer_tags(text).closed]
+
+
+def _last_tag(text: str) -> Found | None:
+    tag = last_answer_tag(text)
+    return None if tag is None else _trimmed(text, tag.start, tag.end)
+
+
+def _rest_of_line(text: str, start: int) -> Found:
+    end = text.find("\n", start)
+    return _trimmed(text, start, len(text) if end < 0 else end)
+
+
+def _all_hashes(text: str) -> list[Found]:
+    return [_rest_of_line(text, match.end()) for match in _HASH.finditer(text)]
+
+
+def _last_hash(text: str) -> Found | None:
+    at = len(text)
+    while (at := text.rfind("####", 0, at)) >= 0:
+        if _HASH.match(text, at):
+            return _rest_of_line(text, at + 4)
+        at += 3
+    return None
+
+
+def _all_boxes(text: str) -> list[Found]:
+    boxes = (_trimmed(text, box.inner_start, box.inner_end) for box in find_boxes(text).complete)
+    return [found for found in boxes if found.text]
+
+
+def _last_box(text: str) -> Found | None:
+    box = last_box(text)
+    return None if box is None else _trimmed(text, box.inner_start, box.inner_end)
+
+
+def _all_lines(text: str) -> list[Found]:
+    return [marker_answer(text, marker) for marker in iter_markers(text)][::-1]
+
+
+def _all_numbers(text: str) -> list[Found]:
+    return [Found(match.group(), match.start(), match.end()) for match in _FINDER.finditer(text)]
+
+
+def _last_number(text: str) -> Found | None:
+    """The last of `_all_numbers`, looked for in the run of number characters around the last digit only."""
+    match = _TO_LAST_DIGIT.match(text)
+    if match is None:
+        return None
+    end, reach = match.end(), _REACH
+    while True:
+        begin = max(0, end - reach)
+        run = _MAY_BE_NUMBER.match(text[begin:end][::-1])
+        assert run is not None
+        if run.end() < end - begin or begin == 0:
+            break
+        reach *= 8
+    *_, last = _FINDER.finditer(text, end - run.end(), end + 1)
+    return Found(last.group(), last.start(), last.end())
+
+
+def _choice_answer(text: str) -> Found | None:
+    """The last box, else the last marker's answer, else the whole text."""
+    boxes = find_boxes(text)
+    if boxes.unclosed >= 0 or any(text[box.inner_start : box.inner_end].strip() for box in boxes.complete):
+        return _last_box(text)
+    return last_marker_answer(text) or _last_whole(text)
+
+
+def _all_choices(text: str) -> list[Found]:
+    return _all_boxes(text) or _all_lines(text) or _all_whole(text)
+
+
+EXTRACTORS: dict[str, Extractor] = {
+    "whole": Extractor(_all_whole, _last_whole),
+    "answer_tag": Extractor(_all_tags, _last_tag),
+    "hash4": Extractor(_all_hashes, _last_hash),
+    "answer_line": Extractor(_all_lines, last_marker_answer),
+    "boxed": Extractor(_all_boxes, _last_box),
+    "last_number": Extractor(_all_numbers, _last_number),
+    "choice": Extractor(_all_choices, _choice_answer),
+}

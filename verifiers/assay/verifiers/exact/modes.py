@@ -1,0 +1,245 @@
+"""Modes: how the text of an answer becomes a value, and which values are the gold's. A table.
+
+A reader gives a hashable value, or None where the text is no such thing; equal values are equal answers.
+Gold goes through the same reader, so what cannot be read there refuses the row.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.verifiers.errors import InvalidReference
+from assay.verifiers.exact.choices import LETTERS, Choices, clean
+from assay.verifiers.exact.normalisers import normalise
+from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, parse_number
+from assay.wire.references.exact import ExactReference, Tolerance
+
+MEMBERS = 100_000
+"""Members of a set or list, at most; a longer answer is none."""
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_QUANTITY = re.compile(
+    r"(?P<number>(?P<mark>[^\s\w]{0,2})[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL
+)
+
+
+class Reader(ABC):
+    """One mode, with a row's options."""
+
+    @abstractmethod
+    def read(self, text: str) -> Hashable | None:
+        """The value of an answer, or None where it does not parse."""
+
+    def gold(self, value: Any) -> Hashable:
+        """The value of a gold. Raises `InvalidReference`."""
+        read = self.read(as_text(value))
+        if read is None:
+            raise InvalidReference("does not parse in its mode", field="gold")
+        return read
+
+    def equal(self, gold: Hashable, value: Hashable) -> bool:
+        """Whether an answer is the gold."""
+        return gold == value
+
+
+def as_text(value: Any) -> str:
+    """A gold as text. Raises `InvalidReference` for anything but a string or a number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return literal(value)
+    raise InvalidReference("must be a string or a number", field="gold")
+
+
+@dataclass(frozen=True)
+class StringReader(Reader):
+    """Whole strings, after the row's normalisers."""
+
+    normalise: tuple[str, ...]
+
+    def read(self, text: str) -> Hashable | None:
+        """The normalised text; an empty one is nothing."""
+        return normalise(text, self.normalise) or None
+
+
+@dataclass(frozen=True)
+class NumberReader(Reader):
+    """Decimal numbers, exactly or within a tolerance."""
+
+    normalise: tuple[str, ...]
+    tol: Tolerance | None = None
+
+    def read(self, text: str) -> Hashable | None:
+        """The number that the text is."""
+        return parse_number(normalise(text, self.normalise))
+
+    def gold(self, value: Any) -> Hashable:
+        """The number, or the interval around it."""
+        number = super().gold(value)
+        return number if self.tol is None else interval(number, self.tol)
+
+    def equal(self, gold: Hashable, value: Hashable) -> bool:
+        """Equal, or in the interval."""
+        return near(gold, value)
+
+
+def interval(number: Hashable, tol: Tolerance) -> Interval:
+    """The interval around a gold. Raises `InvalidReference`."""
+    assert isinstance(number, Number)
+    try:
+        return around(number, absolute=tol.abs, relative=tol.rel)
+    except ValueError as error:
+        raise InvalidReference(str(error), field="tol") from None
+
+
+def near(gold: Hashable, value: Hashable) -> bool:
+    """Whether a number is the gold, or in its interval."""
+    if isinstance(gold, Interval) and isinstance(value, Number):
+        return contains(gold, value)
+    return gold == value
+
+
+@dataclass(frozen=True)
+class QuantityReader(Reader):
+    """A number and a unit; both must agree, and nothing is converted."""
+
+    normalise: tuple[str, ...]
+    tol: Tolerance | None = None
+
+    def read(self, text: str) -> Hashable | None:
+        """(number, unit)."""
+        text = clean(normalise(text, self.normalise)).rstrip(".,;:!").replace("\u2212", "-")
+        match = _QUANTITY.fullmatch(text)
+        number = None if match is None else parse_number(match["number"])
+        if match is None or number is None:
+            return None
+        return number, _currency(match["mark"]) + " ".join(match["unit"].split())
+
+    def gold(self, value: Any) -> Hashable:
+        """(number or interval, unit)."""
+        read = super().gold(value)
+        assert isinstance(read, tuple)
+        return read if self.tol is None else (interval(read[0], self.tol), read[1])
+
+    def equal(self, gold: Hashable, value: Hashable) -> bool:
+        """Number near, unit the same."""
+        assert isinstance(gold, tuple) and isinstance(value, tuple)
+        return bool(gold[1] == value[1]) and near(gold[0], value[0])
+
+
+def _currency(mark: str) -> str:
+    """A currency sign before the number is its unit."""
+    return mark.strip("+-.(")
+
+
+@dataclass(frozen=True)
+class MembersReader(Reader):
+    """A set or a list: one pair of brackets off, split, trimmed, each member read."""
+
+    member: Reader
+    sep: str
+    ordered: bool
+
+    def read(self, text: str) -> Hashable | None:
+        """The members, in order."""
+        text = text.strip()
+        if len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]:
+            text = text[1:-1].strip()
+        if text.count(self.sep) >= MEMBERS:
+            return None
+        members = [self.member.read(part.strip()) for part in text.split(self.sep)]
+        return None if None in members else tuple(members)
+
+    def gold(self, value: Any) -> Hashable:
+        """The members of an array."""
+        if not isinstance(value, list) or not value:
+            raise InvalidReference("must be an array that is not empty", field="gold")
+        if len(value) > MEMBERS:
+            raise InvalidReference(f"holds more than {MEMBERS} members", field="gold")
+        return tuple(self.member.gold(member) for member in value)
+
+    def equal(self, gold: Hashable, value: Hashable) -> bool:
+        """Same members; a list also in the same order."""
+        assert isinstance(gold, tuple) and isinstance(value, tuple)
+        if self.ordered:
+            return len(gold) == len(value) and all(map(self.member.equal, gold, value))
+        if not any(isinstance(member, Interval) for member in gold):
+            return set(gold) == set(value)
+        if len(gold) * len(value) > _PAIRS:
+            return False
+        return all(any(self.member.equal(g, v) for v in value) for g in gold) and all(
+            any(self.member.equal(g, v) for g in gold) for v in value
+        )
+
+
+_PAIRS = 1_000_000
+"""Comparisons between a set of intervals and an answer, at most."""
+
+
+@dataclass(frozen=True)
+class ChoiceReader(Reader):
+    """Labels of options."""
+
+    choices: Choices
+
+    def read(self, text: str) -> Hashable | None:
+        """The labels that the text names."""
+        return self.choices.read(text)
+
+    def gold(self, value: Any) -> Hashable:
+        """The label, or with `multi` the array of labels. Raises `InvalidReference`."""
+        if self.choices.multi != isinstance(value, list):
+            raise InvalidReference("must be an array exactly where `multi` is true", field="gold")
+        single = Choices(self.choices.options, decimal=self.choices.decimal)
+        named = [single.read(as_text(member)) for member in (value if isinstance(value, list) else [value])]
+        if not named or None in named:
+            raise InvalidReference("is no label or option of this row", field="gold")
+        return frozenset(label for labels in named if labels for label in labels)
+
+
+def _members(reference: ExactReference) -> Reader:
+    names = tuple(reference.normalise or ())
+    member: Reader = NumberReader(names, reference.tol) if reference.item == "number" else StringReader(names)
+    return MembersReader(member, reference.sep, ordered=reference.mode == "list")
+
+
+def _choice(reference: ExactReference) -> Reader:
+    options = reference.choices
+    if options is not None and not options:
+        raise InvalidReference("must not be empty", field="choices")
+    if options is not None and reference.labels == "letters" and len(options) > len(LETTERS):
+        raise InvalidReference(f"letters label at most {len(LETTERS)} options", field="choices")
+    chosen = None if options is None else tuple(options)
+    return ChoiceReader(Choices(chosen, decimal=reference.labels == "decimal", multi=reference.multi))
+
+
+def reader_of(reference: ExactReference) -> Reader:
+    """The reader of a row. Raises `InvalidReference`."""
+    names = tuple(reference.normalise or ())
+    match reference.mode:
+        case "string":
+            return StringReader(names)
+        case "number":
+            return NumberReader(names, reference.tol)
+        case "quantity":
+            return QuantityReader(names, reference.tol)
+        case "set" | "list":
+            return _members(reference)
+        case "choice":
+            return _choice(reference)
+
+
+OPTIONS: dict[str, frozenset[str]] = {
+    "string": frozenset({"normalise"}),
+    "number": frozenset({"normalise", "tol"}),
+    "quantity": frozenset({"normalise", "tol"}),
+    "set": frozenset({"normalise", "sep", "item", "tol"}),
+    "list": frozenset({"normalise", "sep", "item", "tol"}),
+    "choice": frozenset({"choices", "labels", "multi"}),
+}
+"""Options of each mode, beside those of every mode."""
+COMMON = frozenset({"mode", "gold", "aliases", "extract", "gold_extract", "multiple", "think"})
+"""Options of every mode."""

@@ -1,0 +1,175 @@
+"""Decimal numbers read from text, and compared exactly without ever being expanded.
+
+A number is sign, significant digits and a power of ten, so `1e999999999` costs what its text costs and
+a million digits compare in linear time. A span is one number once NFKC, Markdown, enclosing brackets, one
+currency sign and final punctuation are gone; anything else (`nan`, `<57`, `3/4`, `5 cm`, `50%`) is none.
+"""
+
+from __future__ import annotations
+
+import decimal
+import re
+import unicodedata
+from typing import NamedTuple
+
+from assay.verifiers.exact.unicode import nfkc
+from assay.verifiers.extract import strip_markdown
+
+EXPONENT_DIGITS = 18
+"""A longer exponent is no number."""
+TOLERANCE_DIGITS = 10_000
+"""Gold and tolerance together may span so many decimal places."""
+_LAYERS = 8
+"""Brackets and marks around one number, at most."""
+_PAIRS = {"(": ")", "[": "]", "{": "}", "$": "$"}
+_TEX_PAIRS = {r"\(": r"\)", r"\[": r"\]"}
+_END = ".,;:!"
+_CURRENCY = "".join(chr(code) for code in (0x24, *range(0xA2, 0xA6), 0x58F, 0x60B, 0xE3F, *range(0x20A0, 0x20C1)))
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.(?P<part>\d*))?(?:[eE](?P<exp>[+-]?\d+))?",
+    re.ASCII,
+)
+_SPACED_SIGN = re.compile(r"\s*[+-]\s")
+
+
+class Number(NamedTuple):
+    """(-1)^negative * 0.DIGITS * 10^exponent; digits neither start nor end with 0; zero has none."""
+
+    negative: bool
+    digits: str
+    exponent: int
+
+
+class Interval(NamedTuple):
+    """All numbers from `low` to `high`, both included."""
+
+    low: Number
+    high: Number
+
+
+ZERO = Number(False, "", 0)
+
+
+def parse_number(text: str) -> Number | None:
+    """The number that the whole of `text` is, or None."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        match = _NUMBER.fullmatch(_bare(text))
+    return None if match is None else _number(match)
+
+
+def _number(match: re.Match[str]) -> Number | None:
+    whole, part, power = match["whole"] or "", match["part"] or "", match["exp"] or "0"
+    if not whole and not part:
+        return None
+    whole = whole.replace(",", "").lstrip("0")
+    digits = whole + part
+    lead = digits.lstrip("0")
+    if not lead:
+        return ZERO
+    unsigned = power.lstrip("+-").lstrip("0")
+    if len(unsigned) > EXPONENT_DIGITS:
+        return None
+    exponent = -int(unsigned or "0") if power[0] == "-" else int(unsigned or "0")
+    exponent += len(whole) - (len(digits) - len(lead))
+    return Number(match["sign"] == "-", lead.rstrip("0"), exponent)
+
+
+def ascii_digits(text: str) -> str:
+    """NFKC, U+2212 as `-`, and decimal digits of every script as ASCII."""
+    if text.isascii():
+        return text
+    text = nfkc(text).replace("\u2212", "-")
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c > "\x7f" and c.isdecimal() else c for c in text)
+
+
+def _bare(text: str) -> str:
+    """`text` without what may stand around a number."""
+    text = ascii_digits(text)
+    if _SPACED_SIGN.match(text):
+        return text
+    for _ in range(_LAYERS):
+        before = text
+        text = _unwrap(strip_markdown(text).rstrip(_END + " \t\r\n"))
+        if text == before:
+            break
+    return _without_currency(text)
+
+
+def _unwrap(text: str) -> str:
+    if len(text) > 2 and _PAIRS.get(text[0]) == text[-1]:
+        return text[1:-1].strip()
+    if len(text) > 4 and _TEX_PAIRS.get(text[:2]) == text[-2:]:
+        return text[2:-2].strip()
+    return text
+
+
+def _without_currency(text: str) -> str:
+    """`text` without one currency sign: before the number, between sign and number, or after it."""
+    sign, rest = (text[0], text[1:]) if text[:1] in ("+", "-") and text else ("", text)
+    rest = rest.removeprefix("\\") if rest[:2] == "\\$" else rest
+    if rest[:1] and rest[0] in _CURRENCY:
+        rest = rest[1:].lstrip()
+    elif rest[-1:] and rest[-1] in _CURRENCY:
+        rest = rest[:-1].removesuffix("\\").rstrip()
+    return sign + rest if not (sign and rest[:1] in ("+", "-")) else text
+
+
+def compare(left: Number, right: Number) -> int:
+    """-1, 0 or 1: linear in the digits."""
+    if left == right:
+        return 0
+    ranks = [_sign(number) for number in (left, right)]
+    if ranks[0] != ranks[1]:
+        return -1 if ranks[0] < ranks[1] else 1
+    larger = 1 if (left.exponent, left.digits) > (right.exponent, right.digits) else -1
+    return -larger if left.negative else larger
+
+
+def _sign(number: Number) -> int:
+    return 0 if not number.digits else -1 if number.negative else 1
+
+
+def contains(interval: Interval, number: Number) -> bool:
+    """Whether `number` lies in `interval`."""
+    return compare(interval.low, number) <= 0 <= compare(interval.high, number)
+
+
+def around(gold: Number, *, absolute: float, relative: float) -> Interval:
+    """Numbers x with |x - gold| <= max(absolute, relative * |gold|). Raises `ValueError`: too many places.
+
+    Tolerances are read as the decimals they are written as, so 0.1 is a tenth.
+    """
+    context = decimal.Context(
+        prec=TOLERANCE_DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.Inexact]
+    )
+    try:
+        centre = context.create_decimal(to_text(gold))
+        share = context.multiply(context.create_decimal(repr(relative)), context.abs(centre))
+        room = context.max(context.create_decimal(repr(absolute)), share)
+        low, high = context.subtract(centre, room), context.add(centre, room)
+    except decimal.DecimalException:
+        raise ValueError("gold and tolerance span too many decimal places") from None
+    return Interval(_from_decimal(low), _from_decimal(high))
+
+
+def _from_decimal(value: decimal.Decimal) -> Number:
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    if not text or not isinstance(exponent, int):
+        return ZERO
+    return Number(sign == 1, text.rstrip("0"), exponent + len(text))
+
+
+def to_text(number: Number) -> str:
+    """The number in scientific form, for people and for `decimal`."""
+    return f"{'-' if number.negative else ''}0.{number.digits or '0'}e{number.exponent}"
+
+
+def literal(value: int | float) -> str:
+    """A JSON number as text; integers of any size."""
+    if isinstance(value, float):
+        return repr(value)
+    return str(value) if value.bit_length() < 10_000 else format(decimal.Decimal(value), "f")

@@ -1,0 +1,179 @@
+"""`exact`: a whole answer, extracted by a named rule and compared by a named mode (contract, appendix).
+
+No containment, no cascade of guesses, no float arithmetic: what is extracted either is the gold, once
+both are read the same way, or it is not. Linear in the completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.verifiers.base import Budget, Verdict, Verifier, binary
+from assay.verifiers.candidate import Answer, Candidate
+from assay.verifiers.errors import InvalidReference
+from assay.verifiers.exact.extractors import EXTRACTORS, Extractor
+from assay.verifiers.exact.modes import COMMON, OPTIONS, Reader, as_text, reader_of
+from assay.verifiers.extract import Found
+from assay.wire.references.exact import ExactReference
+
+EXTRACTED = 1_000
+"""Code points of the extracted text that a result carries, at most."""
+
+
+@dataclass(frozen=True)
+class ExactSpec:
+    """A row, ready to be compared with."""
+
+    reader: Reader
+    golds: tuple[Hashable, ...]
+    extractor: Extractor
+    multiple: Literal["last", "first", "reject"]
+    keep_thinking: bool
+    reference: ExactReference
+
+
+class ExactVerifier(Verifier[ExactReference, ExactSpec]):
+    """Whole answers compared: strings, numbers, choices, sets, lists, quantities."""
+
+    name = "exact"
+    version = 1
+    reference_model = ExactReference
+    budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
+
+    def prepare(self, reference: ExactReference) -> ExactSpec:
+        """Read the golds and look the rules up. Raises `InvalidReference` with the field."""
+        _check_options(reference)
+        reader = reader_of(reference)
+        golds = [_gold(reader, reference, reference.gold, "gold")]
+        golds += [_gold(reader, reference, alias, "aliases") for alias in reference.aliases or ()]
+        return ExactSpec(
+            reader=reader,
+            golds=tuple(golds),
+            extractor=EXTRACTORS[reference.extract],
+            multiple=reference.multiple,
+            keep_thinking=reference.think == "keep",
+            reference=reference,
+        )
+
+    def verify(self, spec: ExactSpec, candidate: Candidate) -> Verdict:
+        """Extract, read, compare."""
+        answer = _judged(spec, candidate)
+        if answer is None:
+            return _verdict(spec, candidate, "no_answer")
+        found, several = _choose(spec, answer.text)
+        if several and spec.multiple == "reject":
+            return _verdict(spec, candidate, "hedged", found, answer, several=True)
+        if found is None or not found.text:
+            return _verdict(spec, candidate, "no_answer")
+        value = spec.reader.read(found.text)
+        if value is None:
+            return _verdict(spec, candidate, "unparsed", found, answer, several=several)
+        equal = any(spec.reader.equal(gold, value) for gold in spec.golds)
+        return _verdict(spec, candidate, "equal" if equal else "unequal", found, answer, value=value, several=several)
+
+
+def _check_options(reference: ExactReference) -> None:
+    stray = reference.model_fields_set - COMMON - OPTIONS[reference.mode]
+    if stray:
+        field = min(stray)
+        raise InvalidReference(f"does not belong to mode {reference.mode}", field=field)
+    if reference.extract == "choice" and reference.mode != "choice":
+        raise InvalidReference("`choice` extracts for mode choice only", field="extract")
+    if reference.tol is not None and reference.mode in ("set", "list") and reference.item != "number":
+        raise InvalidReference("needs `item: number`", field="tol")
+
+
+def _gold(reader: Reader, reference: ExactReference, gold: Any, field: str) -> Hashable:
+    """The value of one gold. Raises `InvalidReference` naming `field`."""
+    try:
+        if reference.gold_extract is not None:
+            found = EXTRACTORS[reference.gold_extract].last(as_text(gold))
+            if found is None or not found.text:
+                raise InvalidReference("holds nothing that `gold_extract` finds", field=field)
+            gold = found.text
+        return reader.gold(gold)
+    except InvalidReference as error:
+        raise InvalidReference(error.message, field=field if error.field == "gold" else error.field) from None
+
+
+def _judged(spec: ExactSpec, candidate: Candidate) -> Answer | None:
+    if spec.keep_thinking:
+        return Answer(candidate.text, 0, candidate.message_index)
+    return candidate.answer
+
+
+def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, bool]:
+    """The answer that counts, and whether there are several different ones (looked at where it matters)."""
+    if spec.multiple == "last":
+        return spec.extractor.last(text), False
+    found = spec.extractor.all(text)
+    if not found:
+        return None, False
+    if spec.multiple == "first":
+        return found[0], False
+    last = spec.extractor.last(text)
+    return last or found[-1], last is None or _differ(spec, found)
+
+
+def _differ(spec: ExactSpec, found: list[Found]) -> bool:
+    """Whether two contents differ: in value, or in text where they have none. Each text is read once."""
+    contents = set()
+    for text in dict.fromkeys(answer.text for answer in found):
+        value = spec.reader.read(text)
+        contents.add(("text", text) if value is None else ("value", value))
+        if len(contents) > 1:
+            return True
+    return False
+
+
+def _verdict(
+    spec: ExactSpec,
+    candidate: Candidate,
+    reason: str,
+    found: Found | None = None,
+    answer: Answer | None = None,
+    *,
+    value: Hashable = None,
+    several: bool = False,
+) -> Verdict:
+    fields: dict[str, Any] = {}
+    if found is not None and answer is not None:
+        fields["extracted"] = found.text[:EXTRACTED]
+        fields["span"] = (answer.offset + found.start, answer.offset + found.end)
+        fields["message"] = answer.message
+    if several:
+        fields["flags"] = ("multiple_answers",)
+    if candidate.explain:
+        fields["explanation"] = _explanation(spec, reason, value)
+    return binary(reason == "equal", reason, **fields)
+
+
+_WHY = {
+    "equal": "the answer is the gold",
+    "unequal": "the answer is another value than every gold",
+    "no_answer": "the extraction finds nothing that is complete and not empty",
+    "unparsed": "the extracted text is not one whole value of this mode",
+    "hedged": "several different answers, and the row rejects that",
+}
+
+
+def _explanation(spec: ExactSpec, reason: str, value: Hashable) -> dict[str, Any]:
+    reference = spec.reference
+    compared = f"mode {reference.mode}"
+    if reference.normalise:
+        compared += f", normalised: {' '.join(reference.normalise)}"
+    if reference.tol:
+        compared += f", tolerance: abs {reference.tol.abs:g}, rel {reference.tol.rel:g}"
+    return {
+        "rule": f"{reference.extract}, {reference.multiple} of several, thinking: {reference.think}",
+        "compared": compared,
+        "read as": None if value is None else _shown(value),
+        "golds": [_shown(gold) for gold in spec.golds[:10]],
+        "why": _WHY[reason],
+    }
+
+
+def _shown(value: Hashable) -> str:
+    return str(sorted(value) if isinstance(value, frozenset) else value)[:EXTRACTED]
