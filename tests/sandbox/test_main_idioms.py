@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A script behaves as under `python main.py`, although it is a fork of a warm interpreter."""
 
 from __future__ import annotations

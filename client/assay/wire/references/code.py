@@ -20,9 +20,7 @@ class CodeLimits(WireModel):
     memory_mb: PositiveInt | None = Field(None, description="MiB of memory (default 512).")
     processes: PositiveInt | None = Field(None, description="Processes and threads (default 64).")
     output_mb: Positive | None = Field(None, description="MiB of standard output (default 4).")
-    disk_mb: PositiveInt | None = Field(
-        None, description="MiB of files, /tmp and /dev/shm included (default 64)."
-    )
+    disk_mb: PositiveInt | None = Field(None, description="MiB of files, /tmp and /dev/shm included (default 64).")
 
 
 class StdioTest(WireModel):
@@ -44,9 +42,7 @@ class FunctionTest(WireModel):
     (v as it stands, for plain data that looks like one of these).
     """
 
-    entry_point: str = Field(
-        description="A name that the program defines, or a method of its class `Solution`."
-    )
+    entry_point: str = Field(description="A name that the program defines, or a method of its class `Solution`.")
     args: list[Any] = Field(default_factory=list, description="Positional arguments.")
     kwargs: dict[str, Any] | None = Field(None, description="Keyword arguments.")
     expected: Any = Field(description="What it must return; null is None.")
@@ -86,9 +82,7 @@ class CodeReference(Reference):
     language: str = Field(description="python, c, cpp, javascript, bash, … as the host offers.")
     mode: Literal["stdio", "function", "asserts"] = Field(description="What a test is.")
     tests: list[StdioTest | FunctionTest | AssertsTest] = Field(min_length=1, max_length=1000)
-    scoring: Literal["all", "fraction"] = Field(
-        "all", description="All tests must pass, or the share counts."
-    )
+    scoring: Literal["all", "fraction"] = Field("all", description="All tests must pass, or the share counts.")
     compare: str | None = Field(
         None,
         pattern=r"^(lines|tokens|exact|json|float:[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?)$",

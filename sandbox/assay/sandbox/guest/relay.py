@@ -369,9 +369,7 @@ class Peer:
     def _encode_exception(self, error: BaseException) -> Any:
         kind = type(error)
         fields = getattr(error, "__dict__", {})
-        public = {
-            key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")
-        }
+        public = {key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")}
         return {
             "class": self.exported.get(kind),
             "names": stdtypes.exception_names(kind),
@@ -402,9 +400,7 @@ class Peer:
         ):
             if form is not None:
                 return form
-        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(
-            kind.__mro__
-        ):
+        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
             return None
         if kind.__name__ in ("TreeNode", "ListNode"):
             return None

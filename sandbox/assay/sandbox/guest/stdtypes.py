@@ -150,11 +150,7 @@ def _exception(entry: Any) -> type[Exception] | None:
         return None
     module, name = entry
     top = module.partition(".")[0]
-    if (
-        top in _NO_EXCEPTIONS_OF
-        or top not in sys.stdlib_module_names | {"builtins"}
-        or not name.isidentifier()
-    ):
+    if top in _NO_EXCEPTIONS_OF or top not in sys.stdlib_module_names | {"builtins"} or not name.isidentifier():
         return None
     found = getattr(builtins if module == "builtins" else _loaded(module), name, None)
     if isinstance(found, type) and issubclass(found, BaseException):

@@ -116,9 +116,7 @@ def _drop_capabilities() -> None:
 def _child(header: tuple[int, ...], fds: list[int], ready: int) -> NoReturn:
     """Confine this process, say so on the ready pipe, then hand over to the payload."""
     try:
-        (_, _, _, cpu_s, data_mb, file_mb, files, processes, stack, box_kb, inodes, _, confine, umask) = (
-            header
-        )
+        (_, _, _, cpu_s, data_mb, file_mb, files, processes, stack, box_kb, inodes, _, confine, umask) = header
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setsid()
         _descriptors(fds, ready)
