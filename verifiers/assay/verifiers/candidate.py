@@ -53,7 +53,7 @@ class Candidate:
     options: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
     owner: str = ""
-    """Whose item it is: no jail ever serves two owners."""
+    """Whose item this is (a hash of the API key): one jail never serves two owners."""
 
     @classmethod
     def of(cls, text: str, **fields: Any) -> Candidate:
