@@ -23,6 +23,7 @@ BUILT_IN: dict[str, str] = {
     "code": "assay.verifiers.code:CodeVerifier",
     "exact": "assay.verifiers.exact:ExactVerifier",
     "given": "assay.verifiers.given:GivenVerifier",
+    "math": "assay.verifiers.math:MathVerifier",
 }
 """Name -> where the class is."""
 

@@ -99,7 +99,7 @@ def _landlock(folders: list[Path]) -> bool:
     if ruleset < 0:
         raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
     system = [Path(p) for p in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache",
-                                "/dev/null", "/dev/urandom", "/proc/self")]  # fmt: skip
+                                "/dev/null", "/dev/urandom")]  # fmt: skip
     for path in [*folders, *system]:
         if path.exists():
             _allow_reading(ruleset, path)
