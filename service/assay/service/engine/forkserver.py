@@ -114,6 +114,8 @@ def _become_lane(control: socket.socket, order: Order, fds: list[int]) -> None:
             os.environ["ASSAY_SANDBOX_FD"] = str(fds[2])
         worker.main(socket.socket(fileno=fds[0]), fds[1], order.options, stuck_s=order.stuck_s)
         status = 0
+    except ConnectionError:
+        pass  # the engine is gone, and with it everybody who could be told
     except BaseException:  # a lane's last words; never a completion's text, only where it broke
         for frame in traceback.extract_tb(sys.exc_info()[2])[-3:]:
             print(f"assay lane: {sys.exc_info()[0]} at {frame.filename}:{frame.lineno}", file=sys.stderr)

@@ -137,7 +137,7 @@ def _catalogue(registry: Registry) -> bytes:
 
 
 class _Statm:
-    """This process's resident set. Opened before confinement: procfs makes new inodes, which landlock would not know."""
+    """This process's resident set. Opened before confinement: landlock would not know a later inode of procfs."""
 
     def __init__(self) -> None:
         self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
