@@ -17,7 +17,7 @@ from assay.sandbox.limits import CEILINGS, Limits
 from assay.sandbox.limits import check as check_limits
 from assay.sandbox.programs import Compiled, CompileFailed, compile_program, program, python_program
 from assay.sandbox.settings import Settings
-from assay.sandbox.slot import FD_VARIABLE, Slot, slot
+from assay.sandbox.slots import FD_VARIABLE, Slot, slot
 from assay.sandbox.spec import RunResult, RunSpec, Status
 from assay.sandbox.supervisor import Supervisor
 

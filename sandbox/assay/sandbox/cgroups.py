@@ -52,9 +52,7 @@ def _find_v1(root: Path, lines: list[list[str]]) -> Hierarchy | None:
         mounted = root / controller
         inside = mounted / paths.get(controller, "/").lstrip("/")
         parent = inside if inside.is_dir() else mounted
-        if not _can_make_groups(
-            parent, f"{controller}." + ("max" if controller == "pids" else "oom_control")
-        ):
+        if not _can_make_groups(parent, f"{controller}." + ("max" if controller == "pids" else "oom_control")):
             return None
         parents[controller] = parent
     return Hierarchy(1, parents)

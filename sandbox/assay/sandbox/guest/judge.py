@@ -60,9 +60,7 @@ def _call(name: str, where: ast.AST, *args: ast.expr) -> ast.Expr:
 def instrument(text: bytes) -> tuple[types.CodeType, set[str], set[str]]:
     """The counting code, the names that it loads, and the names that it binds at module level."""
     tree = ast.parse(text, "<tests>")
-    loaded = {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     bound = {name for node in tree.body for name in _bound(node)}
     tree = Counting().visit(tree)
     for node in tree.body:

@@ -77,9 +77,7 @@ class approx:
                 and all(self._close(a, b) for a, b in zip(actual, expected, strict=True))
             )
         if isinstance(expected, (int, float)) and not isinstance(expected, bool):
-            if not isinstance(actual, (int, float)) or not (
-                math.isfinite(actual) and math.isfinite(expected)
-            ):
+            if not isinstance(actual, (int, float)) or not (math.isfinite(actual) and math.isfinite(expected)):
                 return bool(actual == expected)
             relative = 1e-6 if self._rel is None and self._abs is None else self._rel or 0.0
             absolute = 1e-12 if self._abs is None else self._abs

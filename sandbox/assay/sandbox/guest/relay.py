@@ -14,12 +14,11 @@ Not covered: threads that call across at the same time; subclassing a remote cla
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import collections.abc
+import importlib
 import operator
 import os
-import secrets
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -304,7 +303,7 @@ class Peer:
 
     def check_honest(self, handle: int) -> None:
         """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
-        if self.operate("eq", handle, (secrets.token_hex(8),)) is True:
+        if self.operate("eq", handle, (os.urandom(8).hex(),)) is True:
             self.lied = True
             raise LyingObject("an object claims to equal anything")
 
@@ -350,7 +349,7 @@ class Peer:
         if what == "get":
             return getattr(target, name)
         if what == "await":
-            return asyncio.run(target)
+            return importlib.import_module("asyncio").run(target)
         if what == "set":
             setattr(target, name, self.decode(request["v"]))
             return None
@@ -370,9 +369,7 @@ class Peer:
     def _encode_exception(self, error: BaseException) -> Any:
         kind = type(error)
         fields = getattr(error, "__dict__", {})
-        public = {
-            key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")
-        }
+        public = {key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")}
         return {
             "class": self.exported.get(kind),
             "names": stdtypes.exception_names(kind),
@@ -403,9 +400,7 @@ class Peer:
         ):
             if form is not None:
                 return form
-        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(
-            kind.__mro__
-        ):
+        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
             return None
         if kind.__name__ in ("TreeNode", "ListNode"):
             return None

@@ -24,9 +24,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
         program.report(error)
         peer.send({"failed": stdtypes.exception_names(type(error))})
         return 1
-    names = {
-        name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]
-    }
+    names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
     peer.send({"names": _offers(peer, {name: names[name] for name in wanted if name in names})})
     try:
         while True:

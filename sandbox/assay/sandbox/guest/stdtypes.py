@@ -14,7 +14,6 @@ import fractions
 import importlib
 import keyword
 import sys
-import uuid
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -28,7 +27,6 @@ _TO_PARTS: dict[type, tuple[str, Callable[[Any], Any]]] = {
     datetime.date: ("date", datetime.date.isoformat),
     datetime.time: ("time", datetime.time.isoformat),
     datetime.timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
-    uuid.UUID: ("uuid", str),
     range: ("range", lambda v: [v.start, v.stop, v.step]),
     slice: ("slice", lambda v: [v.start, v.stop, v.step]),
     collections.deque: ("deque", lambda v: [list(v), v.maxlen]),
@@ -44,7 +42,6 @@ _FROM_PARTS: dict[str, Callable[[Any], Any]] = {
     "date": datetime.date.fromisoformat,
     "time": datetime.time.fromisoformat,
     "timedelta": lambda p: datetime.timedelta(*p),
-    "uuid": uuid.UUID,
     "range": lambda p: range(*p),
     "slice": lambda p: slice(*p),
     "deque": lambda p: collections.deque(*p),
@@ -153,11 +150,7 @@ def _exception(entry: Any) -> type[Exception] | None:
         return None
     module, name = entry
     top = module.partition(".")[0]
-    if (
-        top in _NO_EXCEPTIONS_OF
-        or top not in sys.stdlib_module_names | {"builtins"}
-        or not name.isidentifier()
-    ):
+    if top in _NO_EXCEPTIONS_OF or top not in sys.stdlib_module_names | {"builtins"} or not name.isidentifier():
         return None
     found = getattr(builtins if module == "builtins" else _loaded(module), name, None)
     if isinstance(found, type) and issubclass(found, BaseException):

@@ -34,7 +34,7 @@ RUN, STOP = 0x41535359, 0x53544F50
 ENDED, TIMEOUT, STOPPED, NOT_STARTED = range(4)
 READY_FD, JOB_FD = 200, 201
 
-CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x20000, 0x8000000, 0x20000000
+CLONE_VM, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x100, 0x20000, 0x8000000, 0x20000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
@@ -42,6 +42,9 @@ BOX, HOME = b"/box", "/box/w"
 GUEST_PATH = "/assay"
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_PAUSE = ctypes.cast(_libc.pause, ctypes.c_void_p)
+_INIT_STACK = ctypes.create_string_buffer(1 << 16)
+_INIT_STACK_TOP = ctypes.c_void_p((ctypes.addressof(_INIT_STACK) + len(_INIT_STACK)) & ~0xFF)
 _CAP_HEADER = (ctypes.c_uint32 * 2)(0x20080522, 0)
 _CAP_NONE = (ctypes.c_uint32 * 6)()
 
@@ -113,9 +116,8 @@ def _drop_capabilities() -> None:
 def _child(header: tuple[int, ...], fds: list[int], ready: int) -> NoReturn:
     """Confine this process, say so on the ready pipe, then hand over to the payload."""
     try:
-        (_, _, _, cpu_s, data_mb, file_mb, files, processes, stack, box_kb, inodes, _, confine, umask) = (
-            header
-        )
+        (_, _, _, cpu_s, data_mb, file_mb, files, processes, stack, box_kb, inodes, _, confine, umask) = header
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setsid()
         _descriptors(fds, ready)
         if confine:
@@ -132,16 +134,20 @@ def _child(header: tuple[int, ...], fds: list[int], ready: int) -> NoReturn:
     _payload_main(JOB_FD)
 
 
-def _init(fds: list[int]) -> NoReturn:
-    """Pid 1 of a run: reaps orphans and idles. When it is killed, the kernel kills the namespace."""
+def _start_init() -> int:
+    """Pid 1 of a run: reaps orphans and idles. When it is killed, the kernel kills the namespace.
+
+    It shares our memory (a fork would cost as much as the program's) and only ever sits in `pause`: no
+    signal from inside its namespace reaches a process 1 without handlers, and the program cannot trace
+    it, for it lacks our capabilities.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans vanish without being waited for
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.closerange(0, 65536)
-        while True:
-            signal.pause()
+        pid = int(_libc.clone(_PAUSE, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
     finally:
-        os._exit(112)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _check(pid)
+    return pid
 
 
 def _run_delay_us(pid: int) -> int:
@@ -186,9 +192,7 @@ def _run(control: socket.socket, own_pids: int, header: tuple[int, ...], fds: li
     started = time.monotonic()
     ready_read, ready_write = os.pipe()
     os.unshare(CLONE_NEWPID)
-    init = os.fork()
-    if init == 0:
-        _init(fds)
+    init = _start_init()
     pid = os.fork()
     if pid == 0:
         _child(header, fds, ready_write)
@@ -246,6 +250,7 @@ def _warm() -> None:
 def main() -> None:
     """Warm the interpreter, load the filter, say hello, serve."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no handler that an init could inherit
     _warm()
     control = socket.socket(fileno=int(sys.argv[2]))
     load_filter(sys.argv[1])

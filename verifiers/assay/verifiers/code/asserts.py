@@ -35,9 +35,7 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
     """The outcomes of the units in order, fewer after an early stop."""
     reference = candidacy.spec.reference
     judge = _together if reference.trust == "low" else _apart
-    tests = [
-        partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)
-    ]
+    tests = [partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
@@ -97,9 +95,7 @@ def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]
 
 def _limits_of_tests(limits: Limits) -> Limits:
     base = Limits()
-    return replace(
-        base, wall_s=min(60.0, limits.wall_s + _T_EXTRA_S), memory_mb=max(base.memory_mb, limits.memory_mb)
-    )
+    return replace(base, wall_s=min(60.0, limits.wall_s + _T_EXTRA_S), memory_mb=max(base.memory_mb, limits.memory_mb))
 
 
 def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:

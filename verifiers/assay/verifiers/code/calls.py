@@ -58,9 +58,7 @@ def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
     return answers
 
 
-def judge_answer(
-    candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None
-) -> TestOutcome:
+def judge_answer(candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
     """The outcome of one call whose run ended as `run` and answered `answer` (None: nothing usable)."""
     if answer is not None and "e" in answer:
         status = "wrong_output" if answer.get("at") == "value" else "runtime_error"

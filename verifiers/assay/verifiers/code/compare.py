@@ -80,11 +80,7 @@ def _close(a: float, b: float, tolerance: float) -> bool:
 
 
 def _equal_numbers(a: float, b: float) -> bool:
-    return (
-        math.isfinite(a) and math.isfinite(b) and a == b
-        if isinstance(a, float) or isinstance(b, float)
-        else a == b
-    )
+    return math.isfinite(a) and math.isfinite(b) and a == b if isinstance(a, float) or isinstance(b, float) else a == b
 
 
 def _same(returned: Any, expected: Any, numbers: Callable[[float, float], bool]) -> bool:
@@ -109,9 +105,7 @@ def _same(returned: Any, expected: Any, numbers: Callable[[float, float], bool])
 
 
 def _all_same(returned: Any, expected: Any, numbers: Callable[[float, float], bool]) -> bool:
-    return len(returned) == len(expected) and all(
-        _same(a, b, numbers) for a, b in zip(returned, expected, strict=True)
-    )
+    return len(returned) == len(expected) and all(_same(a, b, numbers) for a, b in zip(returned, expected, strict=True))
 
 
 def _same_dicts(returned: Any, expected: dict[Any, Any], numbers: Callable[[float, float], bool]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from assay.sandbox import CompileFailed, Limits, RunResult, RunSpec, compile_program, program, toolchain
+from assay.sandbox import CompileFailed, Limits, RunResult, RunSpec, compile_program, program
 from assay.sandbox.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
@@ -88,13 +88,11 @@ def _judge_program(
 ) -> RunSpec:
     try:
         compiled = compile_program(
-            candidacy.slot, toolchain(judge.language), judge.source.encode(), owner=candidacy.owner
+            candidacy.slot, candidacy.slot.toolchain(judge.language), judge.source.encode(), owner=candidacy.owner
         )
     except CompileFailed as failure:
         raise InvalidReference("the judge does not compile", field="checker.source") from failure
-    return program(
-        compiled, limits=_JUDGE_LIMITS, files=files, argv=argv, role="judge", owner=candidacy.owner
-    )
+    return program(compiled, limits=_JUDGE_LIMITS, files=files, argv=argv, role="judge", owner=candidacy.owner)
 
 
 def _python_judge(candidacy: Candidacy, action: str, judge: Judge, files: list[tuple[str, bytes]]) -> RunSpec:

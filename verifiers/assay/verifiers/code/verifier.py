@@ -20,7 +20,6 @@ from assay.sandbox import (
     check_limits,
     compile_program,
     slot,
-    toolchain,
 )
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
@@ -37,6 +36,8 @@ _MODES: dict[str, Callable[[Candidacy], list[TestOutcome]]] = {
     "asserts": asserts.run,
 }
 _OPTION_OF_LIMIT = {"wall_s": "timeout_s", "cpu_s": "cpu_s", "memory_mb": "memory_mb"}
+_JUDGING_S = 25.0
+_COMPILING_S = 90.0
 _SHOWN_CHARS = 4096
 
 
@@ -57,6 +58,11 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         """Check the reference. Raises `InvalidReference`."""
         return spec.prepare(reference)
 
+    def wall_s(self, spec: Spec) -> float:
+        """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
+        per_test = 4 * spec.limits.wall_s + _JUDGING_S
+        return len(spec.reference.tests) * per_test + _COMPILING_S
+
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
         """Run the candidate's program. Raises `SandboxUnavailable`, `InvalidItem`; never for its content."""
         limits = _limits(spec, candidate)
@@ -75,10 +81,10 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         self, spec: Spec, candidate: Candidate, program: extraction.Program, source: bytes, limits: Limits
     ) -> Verdict:
         reference, where = spec.reference, self._open_slot()
-        owner = str(getattr(candidate, "owner", ""))
+        owner = candidate.owner
         total, marks = len(reference.tests), [*flags.of_text(program.code), *_trust_flags(spec)]
         try:
-            compiled = compile_program(where, toolchain(reference.language), source, owner=owner)
+            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner)
         except CompileFailed as failure:
             outcomes = [TestOutcome(status="compile_error", run=failure.result)]
         else:

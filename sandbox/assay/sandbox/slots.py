@@ -22,7 +22,8 @@ from assay.sandbox import limits as limits_
 from assay.sandbox import wire
 from assay.sandbox.errors import MissingEnvironment, MissingLanguage, Unavailable
 from assay.sandbox.execution import Execution, JailLost, collect
-from assay.sandbox.nsjail import JailKind
+from assay.sandbox.jails import JailKind
+from assay.sandbox.languages import Toolchain, table
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 FD_VARIABLE = "ASSAY_SANDBOX_FD"
@@ -50,6 +51,7 @@ class Slot:
         self._channel = channel
         self._jails: dict[JailKind, _Jail] = {}
         self._artefacts: dict[str, int] = {}
+        self._toolchains: dict[str, Toolchain] = {}
 
     @classmethod
     def from_descriptor(cls, fd: int) -> Slot:
@@ -62,6 +64,7 @@ class Slot:
             jail.control.close()
         for fd in self._artefacts.values():
             os.close(fd)
+        self._jails, self._artefacts = {}, {}
         self._channel.close()
 
     def run(self, spec: RunSpec) -> RunResult:
@@ -71,9 +74,7 @@ class Slot:
             (result,) = self.run_together([spec])
         return result
 
-    def run_together(
-        self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()
-    ) -> list[RunResult]:
+    def run_together(self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()) -> list[RunResult]:
         """Run several programs at once, each in a jail of its own (their roles must differ).
 
         `close_after_start` are our copies of the pipes between them. With pipes there is no second
@@ -155,6 +156,20 @@ class Slot:
         kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])
         rose, jail.oom_kills = kills > jail.oom_kills, kills
         return rose
+
+    def toolchain(self, name: str) -> Toolchain:
+        """The toolchain of a language, as the supervisor found it. Raises `MissingLanguage`.
+
+        A lane may be confined and cannot look for itself.
+        """
+        if not self._toolchains:
+            for row in self._call({"do": "languages"})["languages"]:
+                self._toolchains[row[0]] = Toolchain(
+                    language=table()[row[0]], executable=row[1], digest=row[2], version=row[3]
+                )
+        if name not in self._toolchains:
+            raise MissingLanguage(f"no such language on this host; found: {', '.join(self._toolchains)}")
+        return self._toolchains[name]
 
     # -- compiled programs -----------------------------------------------------------------------------
 
