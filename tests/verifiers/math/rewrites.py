@@ -14,7 +14,9 @@ _INTEGER = re.compile(r"-?\d+")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
 _SIMPLE_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}")
 _WORDS = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|\\(?:text|mathrm|operatorname|begin|mbox)")
-_RELATION = re.compile(r"[=<>~]|\\(?:le|ge|ne|lt|gt|in|approx|sim|mid|equiv|to|leq|geq|neq|leqslant|geqslant)(?![A-Za-z])")
+_RELATION = re.compile(
+    r"[=<>~]|\\(?:le|ge|ne|lt|gt|in|approx|sim|mid|equiv|to|leq|geq|neq|leqslant|geqslant)(?![A-Za-z])"
+)
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d,]|\.\d)")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -61,7 +63,10 @@ def is_scalar(gold: str) -> bool:
         return False
     if not is_mathematics(gold) or _RELATION.search(text) or ";" in text or ":" in text or "\\{" in text:
         return False
-    if any(word in text for word in ("cup", "cap", "pm", "mp", "infty", "setminus", "emptyset", "varnothing", "\\ldots", "cdots")):
+    if any(
+        word in text
+        for word in ("cup", "cap", "pm", "mp", "infty", "setminus", "emptyset", "varnothing", "\\ldots", "cdots")
+    ):
         return False
     return not re.search(r"[,&@#?']|\\mathbb|\\\\|\^\{?\\circ", text)
 
@@ -119,7 +124,11 @@ def decimal(gold: str) -> str | None:
         return None
     places = next(p for p in range(20) if (value * 10**p).denominator == 1)
     digits = str((value * 10**places).numerator).rjust(places + 1, "0")
-    return f"{match[1]}{digits[: len(digits) - places]}.{digits[len(digits) - places :]}" if places else f"{match[1]}{digits}"
+    return (
+        f"{match[1]}{digits[: len(digits) - places]}.{digits[len(digits) - places :]}"
+        if places
+        else f"{match[1]}{digits}"
+    )
 
 
 def thousands(gold: str) -> str | None:
