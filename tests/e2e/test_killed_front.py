@@ -3,52 +3,17 @@
 import json
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
-PLUGIN = str(Path(__file__).with_name("slow.py"))
+from ._service import assay, free_port, serving
+
 ROWS = 6000
-
-
-def assay(*arguments: str, **more: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "assay", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload, no-any-return]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextmanager
-def serving(port: int) -> Iterator[psutil.Process]:
-    with assay("serve", "--port", str(port), "--verifiers", PLUGIN, "--lanes", "2") as server:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not answers(port):
-            time.sleep(0.05)
-        try:
-            yield psutil.Process(server.pid)
-        finally:
-            server.kill()
-            server.communicate()
-
-
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as response:
-            return bool(response.status == 200)
-    except OSError:
-        return False
 
 
 def lines(path: Path) -> int:

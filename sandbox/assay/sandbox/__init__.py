@@ -1,1 +1,50 @@
-"""Run one untrusted program, isolated."""
+"""Run one untrusted program: fast, bounded, and alone.
+
+    with Supervisor.start(Settings(slots=2)) as supervisor:     # a process that owns the jails
+        slot = Slot.from_descriptor(supervisor.connect())       # a lane's end
+        result = slot.run(python_program(b"print(input())", stdin=b"hi", limits=Limits()))
+
+A failing program is a `RunResult`; a failing sandbox is one of the errors below.
+What holds depends on the backend and host: `supervisor.isolation()`. All namespace backends share the
+host's kernel; for programs that may attack kernels, put the service in a virtual machine.
+"""
+
+from assay.sandbox.environments import Environment
+from assay.sandbox.errors import LimitTooHigh, MissingEnvironment, MissingLanguage, SandboxError, Unavailable
+from assay.sandbox.languages import found_languages, toolchain
+from assay.sandbox.languages import table as language_table
+from assay.sandbox.limits import CEILINGS, Limits
+from assay.sandbox.limits import check as check_limits
+from assay.sandbox.programs import Compiled, CompileFailed, compile_program, program, python_program
+from assay.sandbox.settings import Settings
+from assay.sandbox.slots import FD_VARIABLE, Slot, slot
+from assay.sandbox.spec import RunResult, RunSpec, Status
+from assay.sandbox.supervisor import Supervisor
+
+__all__ = [
+    "CEILINGS",
+    "FD_VARIABLE",
+    "CompileFailed",
+    "Compiled",
+    "Environment",
+    "LimitTooHigh",
+    "Limits",
+    "MissingEnvironment",
+    "MissingLanguage",
+    "RunResult",
+    "RunSpec",
+    "SandboxError",
+    "Settings",
+    "Slot",
+    "Status",
+    "Supervisor",
+    "Unavailable",
+    "check_limits",
+    "compile_program",
+    "found_languages",
+    "language_table",
+    "program",
+    "python_program",
+    "slot",
+    "toolchain",
+]

@@ -52,6 +52,8 @@ class Candidate:
     truncated: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
+    owner: str = ""
+    """Whose item this is (a hash of the API key): one jail never serves two owners."""
 
     @classmethod
     def of(cls, text: str, **fields: Any) -> Candidate:

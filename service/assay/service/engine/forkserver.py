@@ -8,6 +8,7 @@ the lane's pidfd and tells each death. When the engine is gone, the socket close
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -59,7 +60,8 @@ def main() -> None:
     _warm_up(sys.argv[2:])
     lanes: set[int] = set()
     try:
-        _serve(control, wake_read, lanes)
+        with contextlib.suppress(ConnectionError):  # the engine is gone
+            _serve(control, wake_read, lanes)
     finally:
         for pid in lanes:
             os.kill(pid, signal.SIGKILL)
@@ -84,10 +86,7 @@ def _serve(control: socket.socket, wake: int, lanes: set[int]) -> None:
             os.read(wake, 4096)
             _reap(control, lanes)
         if control.fileno() in ready:
-            try:
-                message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
-            except ConnectionError:
-                return  # the engine is gone
+            message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
             if not message:
                 return
             lanes.add(_start(control, orders.decode(message), fds))

@@ -164,8 +164,15 @@ def _from_decimal(value: decimal.Decimal) -> Number:
 
 
 def to_text(number: Number) -> str:
-    """The number in scientific form, for people and for `decimal`."""
-    return f"{'-' if number.negative else ''}0.{number.digits or '0'}e{number.exponent}"
+    """The number as people write it; in scientific form where that would take many zeros."""
+    digits, point = number.digits or "0", number.exponent
+    sign = "-" if number.negative else ""
+    if not -6 < point <= len(digits) + 15:
+        return f"{sign}0.{digits}e{point}"
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}" if number.digits else "0"
+    whole, part = digits[:point].ljust(point, "0"), digits[point:]
+    return f"{sign}{whole}.{part}" if part else f"{sign}{whole}"
 
 
 def literal(value: int | float) -> str:

@@ -15,6 +15,7 @@ from assay.verifiers.candidate import Answer, Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS, Extractor
 from assay.verifiers.exact.modes import COMMON, OPTIONS, Reader, as_text, reader_of
+from assay.verifiers.exact.numbers import Interval, Number, to_text
 from assay.verifiers.extract import Found
 from assay.wire.references.exact import ExactReference
 
@@ -176,4 +177,11 @@ def _explanation(spec: ExactSpec, reason: str, value: Hashable) -> dict[str, Any
 
 
 def _shown(value: Hashable) -> str:
-    return str(sorted(value) if isinstance(value, frozenset) else value)[:EXTRACTED]
+    """A value for people."""
+    if isinstance(value, Interval):
+        return f"{to_text(value.low)} … {to_text(value.high)}"
+    if isinstance(value, Number):
+        return to_text(value)[:EXTRACTED]
+    if isinstance(value, tuple):
+        return " ".join(map(_shown, value[:20]))[:EXTRACTED]
+    return " ".join(sorted(value)) if isinstance(value, frozenset) else str(value)[:EXTRACTED]

@@ -1,0 +1,205 @@
+"""The tests' end: run a row's test code against a program in another jail, and say whether it passed.
+
+The program's names appear as proxies over a relay. Assertions are counted by the instrumented code:
+none executed is no pass. TestCase classes and `test_*` functions run even if the script does not run
+them; a skip is no pass. The verdict goes to the host alone, on a pipe that the program never sees.
+Where a row says `trust: low`, tests run in the program's own process.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import os
+import sys
+import types
+import unittest
+from collections.abc import Iterator
+from typing import Any
+
+from assay.sandbox.guest import calls, program, pytest_shim, relay, stdtypes, values
+
+VERDICT_FD, READ_FD, WRITE_FD = 3, 4, 5
+_COUNT, _CALLED = "__assay_count__", "__assay_called__"
+Head = dict[str, Any]
+
+
+class Counting(ast.NodeTransformer):
+    """Adds a count after every assertion, and a mark at the start of module-level `test_*` functions."""
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        """Count an assert statement once it has passed."""
+        return [node, _call(_COUNT, node)]
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """Count `self.assertEqual(…)`, `np.testing.assert_allclose(…)` and the like."""
+        if isinstance(node.value, ast.Call) and _callee(node.value).startswith("assert"):
+            return [node, _call(_COUNT, node)]
+        return node
+
+    def visit_With(self, node: ast.With) -> Any:
+        """Count `with pytest.raises(…)` and `with self.assertRaises(…)`."""
+        self.generic_visit(node)
+        contexts = [item.context_expr for item in node.items]
+        names = [_callee(context) for context in contexts if isinstance(context, ast.Call)]
+        if any(name.startswith("assert") or name in ("raises", "warns") for name in names):
+            return [node, _call(_COUNT, node)]
+        return node
+
+
+def _callee(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _call(name: str, where: ast.AST, *args: ast.expr) -> ast.Expr:
+    node = ast.Expr(ast.Call(ast.Name(name, ast.Load()), list(args), []))
+    return ast.fix_missing_locations(ast.copy_location(node, where))
+
+
+def instrument(text: bytes) -> tuple[types.CodeType, set[str], set[str]]:
+    """The counting code, the names that it loads, and the names that it binds at module level."""
+    tree = ast.parse(text, "<tests>")
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    bound = {name for node in tree.body for name in _bound(node)}
+    tree = Counting().visit(tree)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            node.body.insert(0, _call(_CALLED, node.body[0], ast.Constant(node.name)))
+    return compile(ast.fix_missing_locations(tree), "<tests>", "exec", dont_inherit=True), loaded, bound
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+        return
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in inner.names)
+        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id
+
+
+class Session:
+    """One run of test code: its namespace and its counts."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.count = 0
+        self.called: set[str] = set()
+        self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **names}
+        self.names.update({_COUNT: self._counted, _CALLED: self.called.add})
+
+    def _counted(self) -> None:
+        self.count += 1
+
+    def run(self, code: types.CodeType) -> str | None:
+        """Run everything; returns why it failed, or None."""
+        module = types.ModuleType("__main__")
+        module.__dict__.update(self.names)
+        self.names = module.__dict__
+        sys.modules["__main__"] = module
+        try:
+            exec(code, self.names)
+            self._run_functions()
+        except SystemExit as ending:
+            if ending.code not in (None, 0):
+                return "exit"
+        except AssertionError:
+            return "assertion"
+        except unittest.SkipTest:
+            return "skip"
+        return self._run_cases()
+
+    def _run_functions(self) -> None:
+        for name, item in list(self.names.items()):
+            if name.startswith("test") and isinstance(item, types.FunctionType) and name not in self.called:
+                pytest_shim.run_function(item, self.names)
+
+    def _run_cases(self) -> str | None:
+        cases = [item for item in self.names.values() if isinstance(item, type)]
+        for case in cases:
+            if issubclass(case, unittest.TestCase) and case.__module__ == "__main__":
+                result = unittest.TestResult()
+                unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+                if not result.wasSuccessful():
+                    return "assertion" if result.failures else "error"
+            elif case.__name__.startswith("Test") and case.__module__ == "__main__":
+                try:
+                    pytest_shim.run_class(case, self.names)
+                except AssertionError:
+                    return "assertion"
+        return None
+
+
+def run(head: Head, blobs: list[bytes]) -> int:
+    """Judge one unit of test code; the verdict goes to the host. Returns the exit code."""
+    sys.setrecursionlimit(5000)
+    try:
+        code, loaded, bound = instrument(blobs[0])
+    except (SyntaxError, ValueError, RecursionError):
+        return _conclude({"invalid": True})
+    wanted = {name for name in loaded if name not in bound and not hasattr(builtins, name)}
+    pytest_shim.install()
+    unittest.main = lambda *args, **keywords: None  # type: ignore[assignment]
+    if head.get("low_trust"):
+        return _judge_together(head, blobs[1:], code)
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=False)
+    try:
+        peer.send({"want": sorted(wanted)})
+        hello = peer.receive()
+        _tell(b"heard\n")
+        if "names" not in hello:
+            return _conclude({"passed": False, "why": "load"})
+        session = Session(_proxies(peer, hello["names"]))
+    except (relay.PeerGone, values.Malformed, KeyError, TypeError):
+        return _conclude({"passed": False, "why": "gone"})
+    return _conclude(_verdict(session, code, peer))
+
+
+def _verdict(session: Session, code: types.CodeType, peer: relay.Peer | None) -> dict[str, Any]:
+    try:
+        why = session.run(code)
+    except relay.PeerGone:
+        why = "gone"
+    except Exception:
+        why = "error"
+    lied = peer is not None and peer.lied
+    if why is None and (session.count == 0 or lied):
+        why = "lied" if lied else "nothing_checked"
+    return {"passed": why is None, "why": why, "count": session.count, "lied": lied}
+
+
+def _proxies(peer: relay.Peer, offers: Any) -> dict[str, Any]:
+    names = {}
+    for offer in offers:
+        name = offer["name"]
+        if not isinstance(name, str) or not name.isidentifier() or hasattr(builtins, name):
+            continue
+        if "class" in offer:
+            number, _, label = offer["class"]
+            names[name] = peer.import_class(label, number, offer["bases"], offer["raised"])
+        elif "shared" in offer:
+            names[name] = stdtypes.resolve_shared(offer["shared"])
+        else:
+            names[name] = peer.decode(offer["value"])
+    return names
+
+
+def _judge_together(head: Head, blobs: list[bytes], code: types.CodeType) -> int:
+    """`trust: low`: the program's own names, in this process; the verdict can be forged."""
+    try:
+        module, given = calls.load(head, blobs, extra={})
+    except BaseException as error:
+        program.report(error)
+        return _conclude({"passed": False, "why": "load"})
+    names = {name: item for name, item in module.__dict__.items() if name not in given}
+    return _conclude(_verdict(Session(names), code, None))
+
+
+def _tell(data: bytes) -> None:
+    os.write(VERDICT_FD, data)
+
+
+def _conclude(verdict: dict[str, Any]) -> int:
+    _tell(values.json_dumps(verdict).encode() + b"\n")
+    return 0

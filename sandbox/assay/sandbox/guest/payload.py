@@ -1,0 +1,92 @@
+"""What a confined child does with its job: read it, dispatch it by name, end the process.
+
+Runs after every privilege is gone, so a fault here harms the run alone. A job is one sealed memfd:
+a 4-byte length, a JSON head with `do`, `blobs` (lengths) and the action's own fields, then the blobs.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import struct
+import sys
+import threading
+import traceback
+from typing import Any, NoReturn
+
+from assay.sandbox.guest import program
+
+ACTIONS = {
+    "script": ("program", "script"),
+    "exec": ("program", "execute"),
+    "calls": ("calls", "run"),
+    "serve": ("serve", "run"),
+    "judge": ("judge", "run"),
+    "scripts": ("scripts", "run"),
+    "check": ("referee", "check"),
+    "interact": ("referee", "interact"),
+}
+"""Where each action is: (module of this package, function)."""
+_OWN_PACKAGE = __name__.rpartition(".")[0]
+_GUEST_PATH = __file__.partition("/assay/sandbox/")[0]
+_loaded: dict[str, Any] = {"program": program}
+
+
+def warm(modules: list[str]) -> None:
+    """Import `modules` (and touch the compiler) so that runs start with them loaded.
+
+    A name with a leading dot is a module of this package, loaded here rather than by each run.
+    """
+    threading.stack_size(16 << 20)  # not the jail's hard limit, which threads would take by default
+    for name in modules:
+        if name.startswith("."):
+            _action_module(name[1:])
+        else:
+            importlib.import_module(name)
+    exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
+
+
+def _action_module(name: str) -> Any:
+    """A module of this package; imported late it is hidden again from the program's own imports."""
+    if name not in _loaded:
+        sys.path.insert(0, _GUEST_PATH)
+        _loaded[name] = importlib.import_module(f"{_OWN_PACKAGE}.{name}")
+        sys.path.remove(_GUEST_PATH)
+        for other in [other for other in sys.modules if other.partition(".")[0] == "assay"]:
+            del sys.modules[other]
+    return _loaded[name]
+
+
+def read_job(fd: int) -> tuple[dict[str, Any], list[bytes]]:
+    """The head and blobs of the job behind `fd`; closes it."""
+    size = os.fstat(fd).st_size
+    data = b""
+    while len(data) < size:
+        data += os.pread(fd, size - len(data), len(data))
+    os.close(fd)
+    (length,) = struct.unpack_from("=I", data)
+    head = json.loads(data[4 : 4 + length])
+    blobs, at = [], 4 + length
+    for blob_size in head["blobs"]:
+        blobs.append(data[at : at + blob_size])
+        at += blob_size
+    return head, blobs
+
+
+def main(job_fd: int) -> NoReturn:
+    """Do the job. Never returns; an action that returns ends the process with its exit code."""
+    code = 1
+    try:
+        head, blobs = read_job(job_fd)
+        module, function = ACTIONS[head["do"]]
+        code = getattr(_action_module(module), function)(head, blobs)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)

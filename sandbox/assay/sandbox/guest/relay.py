@@ -1,0 +1,525 @@
+"""Two interpreters that use each other's functions and objects: the tests' (T) and the program's (C).
+
+Messages are JSON lines on two pipes; a request may be answered by requests of its own (callbacks), so
+both ends run the same loop. Plain values cross by content (`values`, `stdtypes`); what cannot becomes
+a handle, for which the other end holds a proxy:
+    fn function   it iterator   co coroutine   cls class   obj instance of an exported class
+    th any other object of the program   op any other object of the tests
+A proxy equals only another proxy, after each has denied being equal to a random sentinel. Operators that
+would hand an expectation to the object (comparisons, arithmetic, `in`) work for `obj` alone; a `th`
+offers attributes, calls, items and iteration; an `op` nothing. Each end decides what it exposes.
+
+Not covered: threads that call across at the same time; subclassing a remote class.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections.abc
+import importlib
+import operator
+import os
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from assay.sandbox.guest import stdtypes, values
+
+MAX_MESSAGE_BYTES = 8 << 20
+_MAX_HANDLES = 100_000
+
+
+class PeerGone(Exception):
+    """The other end closed its pipe, or sent what is no message."""
+
+
+class LyingObject(AssertionError):
+    """An object claimed to equal a random sentinel."""
+
+
+def _not_found(*_: Any) -> Any:
+    raise TypeError("unsupported operation")
+
+
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda mine, other: operation(other, mine)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int, "float": float,
+    "complex": complex, "abs": abs, "round": round, "iter": iter, "next": next, "reversed": reversed,
+    "format": format, "call": lambda target, *args, **keywords: target(*args, **keywords),
+    "dir": dir, "bytes": bytes, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
+    "enter": lambda target: type(target).__enter__(target),
+    "exit": lambda target, *args: type(target).__exit__(target, *args),
+    "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
+    "delitem": operator.delitem, "index": operator.index,
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: getattr(operator, name) for name in ("neg", "pos", "invert")},
+}  # fmt: skip
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+)
+for _name in _BINARY:
+    OPERATIONS[_name] = getattr(operator, _name)
+    OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
+    OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
+_FORWARDED = tuple(
+    name for name in OPERATIONS if name not in ("eq", "ne", "hash", "dir", "call", "repr", "next", "bytes")
+)
+_HARMLESS = (
+    "len",
+    "bool",
+    "str",
+    "iter",
+    "getitem",
+    "setitem",
+    "delitem",
+    "enter",
+    "exit",
+    "reversed",
+    "format",
+)
+"""Operators that tell the object nothing of what the tests expect."""
+
+
+class Remote:
+    """What every proxy is: which peer, which handle."""
+
+    _peer: Peer
+    _handle: int
+
+    def __repr__(self) -> str:
+        return f"<remote {type(self).__name__}>"
+
+
+class RemoteFunction(Remote):
+    """A function of the other end."""
+
+    __name__ = "function"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it over there."""
+        return self._peer.operate("call", self._handle, args, keywords)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+
+class RemoteIterator(Remote):
+    """An iterator or generator of the other end."""
+
+    def __iter__(self) -> RemoteIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._peer.operate("next", self._handle)
+
+    def close(self) -> None:
+        """End the generator."""
+        self._peer.ask({"q": "get", "h": self._handle, "n": "close"})()
+
+    def send(self, value: Any) -> Any:
+        """Send a value into the generator."""
+        return self._peer.ask({"q": "get", "h": self._handle, "n": "send"})(value)
+
+
+class RemoteOpaque(Remote):
+    """An object of the other end that has no meaning here; true or false as it says."""
+
+    def __bool__(self) -> bool:
+        return self._peer.operate("bool", self._handle) is True
+
+
+class RemoteThing(Remote):
+    """An object of a class that the tests do not name."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self._peer.ask({"q": "get", "h": self._handle, "n": name})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._peer.ask({"q": "set", "h": self._handle, "n": name, "v": self._peer.encode(value)})
+
+    def __delattr__(self, name: str) -> None:
+        self._peer.ask({"q": "del", "h": self._handle, "n": name})
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, RemoteThing):
+            return False
+        for side in (self, other):
+            side._peer.check_honest(side._handle)
+        return self._peer.operate("eq", self._handle, (other,)) is True
+
+    def __ne__(self, other: object) -> bool:
+        if not isinstance(other, RemoteThing):
+            return True
+        return self._peer.operate("ne", self._handle, (other,)) is True
+
+    def __hash__(self) -> int:
+        return int(self._peer.operate("hash", self._handle))
+
+    def __repr__(self) -> str:
+        return str(self._peer.operate("repr", self._handle))
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it over there."""
+        return self._peer.operate("call", self._handle, args, keywords)
+
+    def __next__(self) -> Any:
+        return self._peer.operate("next", self._handle)
+
+
+class RemoteObject(RemoteThing):
+    """An instance of a class that the other end exports: all operators work."""
+
+    __hash__ = RemoteThing.__hash__
+
+
+def _forward(name: str) -> Any:
+    def method(self: RemoteThing, *args: Any) -> Any:
+        return self._peer.operate(name, self._handle, args)
+
+    return method
+
+
+for _name in _FORWARDED:
+    _owner = RemoteThing if _name in _HARMLESS else RemoteObject
+    setattr(_owner, f"__{_name.rstrip('_')}__", _forward(_name))
+
+
+class RemoteType(type):
+    """Metaclass of the proxies of exported classes: making and class attributes happen over there."""
+
+    _peer: Peer
+    _handle: int
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        """Make an instance over there."""
+        return cls._peer.operate("call", cls._handle, args, keywords)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls._peer.ask({"q": "get", "h": cls._handle, "n": name})
+
+    def __iter__(cls) -> Iterator[Any]:
+        return cls._peer.operate("iter", cls._handle)  # type: ignore[no-any-return]
+
+    def __len__(cls) -> int:
+        return int(cls._peer.operate("len", cls._handle))
+
+    def __bool__(cls) -> bool:
+        return True
+
+    def __getitem__(cls, key: Any) -> Any:
+        return cls._peer.operate("getitem", cls._handle, (key,))
+
+    def __contains__(cls, item: Any) -> bool:
+        return cls._peer.operate("contains", cls._handle, (item,)) is True
+
+
+class Peer:
+    """One end of a relay. `exported` maps classes whose instances the other end may use to their names."""
+
+    def __init__(self, read_fd: int, write_fd: int, *, trusting: bool) -> None:
+        self._read_fd, self._write_fd = read_fd, write_fd
+        self._buffer = b""
+        self.trusting = trusting
+        """Whether requests of the other end are served in full; the tests' end serves calls only."""
+        self.exported: dict[type, str] = {}
+        self.lied = False
+        self._objects: dict[int, Any] = {}
+        self._handles: dict[int, int] = {}
+        self._proxies: dict[int, Any] = {}
+        self._classes: dict[str, Any] = {}
+        self._arguments: list[Any] = []
+        self._lock = threading.RLock()
+
+    # -- asking ----------------------------------------
+
+    def operate(self, name: str, handle: int, args: Any = (), keywords: Any = None) -> Any:
+        """Apply an operation to an object of the other end."""
+        request = {
+            "q": "op", "n": name, "h": handle, "a": [self.encode(item) for item in args],
+            "k": {key: self.encode(item) for key, item in (keywords or {}).items()},
+        }  # fmt: skip
+        return self.ask(request, [*args, *(keywords or {}).values()])
+
+    def ask(self, request: Any, arguments: Any = ()) -> Any:
+        """Send a request, serve what the other end asks meanwhile, and return or raise its answer."""
+        with self._lock:
+            self.send(request)
+            while "q" in (answer := self.receive()):
+                self.send(self.serve(answer))
+            return self._conclude(answer, list(arguments))
+
+    def _conclude(self, answer: Any, arguments: list[Any]) -> Any:
+        previous, self._arguments = self._arguments, arguments
+        try:
+            for index, form in answer.get("m", []):
+                _refill(arguments[index], self.decode(form))
+            if "x" in answer:
+                raise self._exception(answer["x"])
+            if "stop" in answer:
+                raise StopIteration(self.decode(answer["stop"]))
+            return self.decode(answer.get("r"))
+        except (values.Malformed, IndexError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, values.Malformed) or "x" not in answer:
+                raise PeerGone("not an answer") from error
+            raise
+        finally:
+            self._arguments = previous
+
+    def _exception(self, body: Any) -> BaseException:
+        kind = self._classes.get(body.get("class") or "") or stdtypes.resolve_exception(body.get("names"))
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            kind = RuntimeError
+        try:
+            error: BaseException = kind(*self.decode(body.get("args")))
+        except Exception:
+            error = Exception.__new__(kind)
+        for name, form in body.get("attrs", {}).items():
+            if isinstance(name, str) and not name.startswith("_"):
+                try:
+                    setattr(error, name, self.decode(form))
+                except (AttributeError, TypeError):
+                    continue
+        return error
+
+    def check_honest(self, handle: int) -> None:
+        """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
+        if self.operate("eq", handle, (os.urandom(8).hex(),)) is True:
+            self.lied = True
+            raise LyingObject("an object claims to equal anything")
+
+    # -- serving ----------------------------------------
+
+    def serve(self, request: Any) -> Any:
+        """The answer to a request of the other end."""
+        try:
+            target = self._objects[request["h"]]
+            args = [self.decode(form) for form in request.get("a", ())]
+            keywords = {key: self.decode(form) for key, form in request.get("k", {}).items()}
+        except (KeyError, TypeError, values.Malformed) as error:
+            raise PeerGone("not a request") from error
+        given = [*args, *keywords.values()]
+        before = [self._snapshot(item) for item in given]
+        try:
+            result = self._perform(request, target, args, keywords)
+        except StopIteration as error:
+            answer = self._stopped(request, error)
+        except (PeerGone, LyingObject):
+            raise
+        except Exception as error:
+            answer = {"x": self._encode_exception(error)}
+        else:
+            answer = {"r": self._result(result, given)}
+        changed = [[i, now] for i, item in enumerate(given) if (now := self._snapshot(item)) != before[i]]
+        return {**answer, "m": changed} if changed else answer
+
+    def _stopped(self, request: Any, error: StopIteration) -> Any:
+        if request["q"] == "op" and request["n"] == "next":
+            return {"stop": self.encode(error.value)}
+        return {"x": self._encode_exception(RuntimeError(*error.args))}
+
+    def _perform(self, request: Any, target: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
+        what, name = request["q"], request["n"]
+        if what == "op":
+            if not self.trusting and name not in ("call", "next", "iter"):
+                raise TypeError("not offered to the program")
+            operation: Callable[..., Any] = OPERATIONS.get(name, _not_found)
+            return operation(target, *args, **keywords)
+        if not self.trusting and (name.startswith("_") or type(target) not in self.exported):
+            raise AttributeError(name)
+        if what == "get":
+            return getattr(target, name)
+        if what == "await":
+            return importlib.import_module("asyncio").run(target)
+        if what == "set":
+            setattr(target, name, self.decode(request["v"]))
+            return None
+        delattr(target, name)
+        return None
+
+    def _result(self, result: Any, given: list[Any]) -> Any:
+        for index, item in enumerate(given):
+            if item is result and isinstance(item, (list, dict, set, bytearray)):
+                return {"a": index}
+        return self.encode(result)
+
+    def _snapshot(self, value: Any) -> Any:
+        """The form of a mutable container, to see whether a call changed it."""
+        return self.encode(value) if type(value) in (list, dict, set, bytearray) else None
+
+    def _encode_exception(self, error: BaseException) -> Any:
+        kind = type(error)
+        fields = getattr(error, "__dict__", {})
+        public = {key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")}
+        return {
+            "class": self.exported.get(kind),
+            "names": stdtypes.exception_names(kind),
+            "args": self.encode(list(error.args)),
+            "attrs": {key: self.encode(item) for key, item in public.items()},
+        }
+
+    # -- values ----------------------------------------
+
+    def encode(self, value: Any) -> Any:
+        """The form of any value: by content, or as a handle."""
+        return values.Encoder(self._handle_of).encode(value)
+
+    def _handle_of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is RemoteType or isinstance(value, Remote):
+            return {"k": value._handle}
+        if kind in self.exported:
+            return self._make_handle(value, "obj", self.exported[kind])
+        if isinstance(value, type) and value in self.exported:
+            return self._make_handle(value, "cls", self.exported[value])
+        name = stdtypes.builtin_name(value)
+        if name is not None:
+            return {"B": name}
+        for form in (
+            stdtypes.encode_value(value, self.encode),
+            stdtypes.encode_namedtuple(value, self.encode),
+        ):
+            if form is not None:
+                return form
+        if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
+            return None
+        if kind.__name__ in ("TreeNode", "ListNode"):
+            return None
+        return self._make_handle(value, _sort(value, "th" if self.trusting else "op"))
+
+    def _make_handle(self, value: Any, sort: str, name: str = "") -> Any:
+        number = self._handles.get(id(value))
+        if number is None:
+            if len(self._objects) > _MAX_HANDLES:
+                raise values.TooLarge("too many objects")
+            number = len(self._objects) + 1
+            self._handles[id(value)], self._objects[number] = number, value
+        return {"h": [number, sort, name]}
+
+    def decode(self, form: Any) -> Any:
+        """The value of a form, with proxies for handles. Raises `values.Malformed`."""
+        return values.decode(form, self._resolve)
+
+    def _resolve(self, tag: str, body: Any) -> Any:
+        try:
+            if tag in ("D", "n"):
+                return stdtypes.decode_value(tag, body, self.decode)
+            if tag == "B":
+                return self._builtin(body)
+            if tag == "k":
+                return self._objects[body]
+            if tag == "a":
+                return self._arguments[body]
+            if tag == "h":
+                return self._proxy(*body)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise values.Malformed("unknown object") from error
+        raise values.Malformed("unknown tag")
+
+    def _builtin(self, name: Any) -> Any:
+        if self.trusting and isinstance(name, str):
+            return getattr(builtins, name)
+        return stdtypes.builtin_type(name)
+
+    def _proxy(self, number: int, sort: str, name: str) -> Any:
+        if sort == "co":
+            return self._await(number)
+        if number not in self._proxies:
+            self._proxies[number] = self._new_proxy(number, sort, name)
+        return self._proxies[number]
+
+    def _new_proxy(self, number: int, sort: str, name: str) -> Any:
+        if sort == "cls":
+            return self._classes[name]
+        kind = _PROXIES.get(sort) or self._classes.get(name, RemoteObject)
+        proxy = object.__new__(kind)
+        object.__setattr__(proxy, "_peer", self)
+        object.__setattr__(proxy, "_handle", number)
+        return proxy
+
+    async def _await(self, number: int) -> Any:
+        return self.ask({"q": "await", "h": number, "n": ""})
+
+    def import_class(self, name: str, number: int, bases: list[str], exception: Any) -> Any:
+        """Make the proxy of an exported class of the other end (for exceptions: a class of our own)."""
+        parents = [self._classes[base] for base in bases if base in self._classes]
+        if exception is not None:
+            found = tuple(parents) or (stdtypes.resolve_exception(exception),)
+            self._classes[name] = type(name, found, {})
+        else:
+            body = {"_peer": self, "_handle": number}
+            self._classes[name] = RemoteType(name, tuple(parents) or (RemoteObject,), body)
+        return self._classes[name]
+
+    # -- messages ----------------------------------------
+
+    def send(self, message: Any) -> None:
+        """Write one message. Raises `PeerGone`."""
+        data = values.json_dumps(message).encode() + b"\n"
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._write_fd, view) :]
+        except OSError as error:
+            raise PeerGone("the other end is gone") from error
+
+    def receive(self) -> Any:
+        """Read one message. Raises `PeerGone`."""
+        chunks, size = [self._buffer], len(self._buffer)
+        while b"\n" not in chunks[-1]:
+            data = os.read(self._read_fd, 1 << 16)
+            size += len(data)
+            if not data or size > MAX_MESSAGE_BYTES:
+                raise PeerGone("the other end is gone")
+            chunks.append(data)
+        line, _, self._buffer = b"".join(chunks).partition(b"\n")
+        try:
+            message = values.parse(line)
+        except values.Malformed as error:
+            raise PeerGone("not a message") from error
+        if not isinstance(message, dict):
+            raise PeerGone("not a message")
+        return message
+
+
+_PROXIES: dict[str, Any] = {
+    "fn": RemoteFunction, "it": RemoteIterator, "op": RemoteOpaque, "th": RemoteThing,
+}  # fmt: skip
+
+
+def _sort(value: Any, other: str) -> str:
+    if isinstance(value, collections.abc.Coroutine):
+        return "co"
+    if isinstance(value, collections.abc.Iterator):
+        return "it"
+    if callable(value) and not isinstance(value, type):
+        return "fn"
+    return other
+
+
+def _refill(container: Any, content: Any) -> None:
+    """Give a mutable container the content that a call left in its copy."""
+    if isinstance(container, (list, bytearray)) and isinstance(content, (list, bytes)):
+        container[:] = content
+    elif isinstance(container, (dict, set)) and isinstance(content, (dict, set)):
+        container.clear()
+        container.update(content)

@@ -1,0 +1,69 @@
+"""The program's end of a relay: load the program, offer the names that the tests use, serve requests.
+
+It holds no test and no expectation; whatever it sends is a value.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from assay.sandbox.guest import calls, program, relay, stdtypes, values
+
+READ_FD, WRITE_FD = 3, 4
+Head = dict[str, Any]
+
+
+def run(head: Head, blobs: list[bytes]) -> int:
+    """Serve until the tests close the relay; returns the exit code."""
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True)
+    wanted = peer.receive()["want"]
+    try:
+        module, given = calls.load(head, blobs, extra={})
+    except Exception as error:
+        program.report(error)
+        peer.send({"failed": stdtypes.exception_names(type(error))})
+        return 1
+    names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
+    peer.send({"names": _offers(peer, {name: names[name] for name in wanted if name in names})})
+    try:
+        while True:
+            peer.send(peer.serve(peer.receive()))
+    except relay.PeerGone:
+        return 0
+    finally:
+        os.close(WRITE_FD)
+
+
+def _offers(peer: relay.Peer, names: dict[str, Any]) -> list[Any]:
+    """One entry per name: a class (bases first), a name of the standard library, or a value."""
+    classes = {name: item for name, item in names.items() if _is_own_class(item)}
+    ordered = sorted(classes, key=lambda name: len(classes[name].__mro__))
+    peer.exported.update({classes[name]: classes[name].__name__ for name in ordered})
+    offers = [_class_offer(peer, name, classes[name]) for name in ordered]
+    for name, item in names.items():
+        if name not in classes:
+            offer = _offer(peer, item)
+            if offer is not None:
+                offers.append({"name": name, **offer})
+    return offers
+
+
+def _is_own_class(item: Any) -> bool:
+    return isinstance(item, type) and item.__module__ == "solution"
+
+
+def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
+    bases = [peer.exported[base] for base in kind.__mro__[1:] if base in peer.exported]
+    raised = stdtypes.exception_names(kind) if issubclass(kind, BaseException) else None
+    return {"name": name, "class": peer.encode(kind)["h"], "bases": bases[:1], "raised": raised}
+
+
+def _offer(peer: relay.Peer, item: Any) -> Any:
+    path = stdtypes.shared_name(item)
+    if path is not None:
+        return {"shared": path}
+    try:
+        return {"value": peer.encode(item)}
+    except values.TooLarge:
+        return None

@@ -1,0 +1,167 @@
+"""Value types of the standard library that cross a border by content, and names that cross as names.
+
+Encoding uses the types' own methods on exact instances only; decoding builds them from bounded plain
+parts. A builtin crosses by name: towards the tests only types and exceptions do.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import datetime
+import decimal
+import fractions
+import importlib
+import keyword
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+Encode = Callable[[Any], Any]
+
+_TO_PARTS: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    decimal.Decimal: ("decimal", str),
+    fractions.Fraction: ("fraction", lambda v: [v.numerator, v.denominator]),
+    datetime.datetime: ("datetime", datetime.datetime.isoformat),
+    datetime.date: ("date", datetime.date.isoformat),
+    datetime.time: ("time", datetime.time.isoformat),
+    datetime.timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
+    range: ("range", lambda v: [v.start, v.stop, v.step]),
+    slice: ("slice", lambda v: [v.start, v.stop, v.step]),
+    collections.deque: ("deque", lambda v: [list(v), v.maxlen]),
+    collections.Counter: ("counter", lambda v: dict(v)),
+    collections.OrderedDict: ("ordered", lambda v: list(v.items())),
+    type(NotImplemented): ("notimplemented", lambda v: None),
+    type(...): ("ellipsis", lambda v: None),
+}
+_FROM_PARTS: dict[str, Callable[[Any], Any]] = {
+    "decimal": decimal.Decimal,
+    "fraction": lambda p: fractions.Fraction(*p),
+    "datetime": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+    "time": datetime.time.fromisoformat,
+    "timedelta": lambda p: datetime.timedelta(*p),
+    "range": lambda p: range(*p),
+    "slice": lambda p: slice(*p),
+    "deque": lambda p: collections.deque(*p),
+    "counter": collections.Counter,
+    "ordered": collections.OrderedDict,
+    "notimplemented": lambda p: NotImplemented,
+    "ellipsis": lambda p: ...,
+}
+_SHARED = """
+abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
+fractions functools hashlib heapq io itertools json math numbers operator os os.path posixpath random re
+statistics string struct sys textwrap time typing uuid
+"""
+SHARED_MODULES = frozenset(_SHARED.split())
+"""Modules that tests may see under the program's name for them: their own copy, not the program's."""
+_NO_EXCEPTIONS_OF = frozenset({"unittest", "doctest", "bdb", "pdb", "test"})
+_NEVER = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration)
+
+
+def encode_value(value: Any, encode: Encode) -> Any:
+    """The form of an exact instance of a known value type, or None."""
+    entry = _TO_PARTS.get(type(value))
+    if entry is None:
+        return None
+    return {"D": [entry[0], encode(entry[1](value))]}
+
+
+def encode_namedtuple(value: Any, encode: Encode) -> Any:
+    """The form of an instance of a namedtuple class, or None."""
+    fields = getattr(type(value), "_fields", None)
+    if not isinstance(value, tuple) or type(fields) is not tuple or not all(type(f) is str for f in fields):
+        return None
+    return {"n": [type(value).__name__, list(fields), [encode(item) for item in tuple.__iter__(value)]]}
+
+
+def decode_value(tag: str, body: Any, decode: Callable[[Any], Any]) -> Any:
+    """The value behind a form of `encode_value` or `encode_namedtuple`. Raises `ValueError`."""
+    try:
+        if tag == "D":
+            return _FROM_PARTS[body[0]](decode(body[1]))
+        name, fields, items = body
+        return _namedtuple(str(name), tuple(fields))(*(decode(item) for item in items))
+    except (TypeError, KeyError, ArithmeticError, IndexError) as error:
+        raise ValueError("not an encoded value") from error
+
+
+@cache
+def _namedtuple(name: str, fields: tuple[str, ...]) -> Any:
+    usable = name if name.isidentifier() and not keyword.iskeyword(name) else "tuple_"
+    return collections.namedtuple(usable, fields, rename=True)
+
+
+def builtin_name(value: Any) -> str | None:
+    """The name under which `value` is a builtin, or None."""
+    name = getattr(value, "__name__", None) if isinstance(value, (type, type(len))) else None
+    return name if isinstance(name, str) and getattr(builtins, name, None) is value else None
+
+
+def builtin_type(name: Any) -> Any:
+    """The builtin type or exception of that name. Raises `ValueError`."""
+    value = getattr(builtins, name, None) if isinstance(name, str) else None
+    if not isinstance(value, type):
+        raise ValueError("not a builtin type")
+    return value
+
+
+def shared_name(value: Any) -> list[str] | None:
+    """[module] or [module, name] under which `value` is found in a shared module, or None."""
+    if isinstance(value, type(sys)):
+        name = value.__name__
+        return [name] if name in SHARED_MODULES else None
+    module, found = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if isinstance(module, str) and isinstance(found, str) and module in SHARED_MODULES:
+        return [module, found]
+    return None
+
+
+def resolve_shared(path: Any) -> Any:
+    """What `shared_name` named. Raises `ValueError`."""
+    if not (isinstance(path, list) and path and path[0] in SHARED_MODULES and len(path) <= 2):
+        raise ValueError("not a shared name")
+    module = importlib.import_module(path[0])
+    if len(path) == 1:
+        return module
+    if not isinstance(path[1], str) or path[1].startswith("_") or not hasattr(module, path[1]):
+        raise ValueError("not a shared name")
+    return getattr(module, path[1])
+
+
+def exception_names(kind: type[BaseException]) -> list[list[str]]:
+    """[module, name] of the class and its bases, nearest first, as far as the standard library has them."""
+    return [[base.__module__, base.__qualname__] for base in kind.__mro__ if issubclass(base, BaseException)]
+
+
+def resolve_exception(names: Any) -> type[Exception]:
+    """The nearest class that may be raised among tests; never one that skips, exits or stops iteration."""
+    for entry in names if isinstance(names, list) else ():
+        found = _exception(entry)
+        if found is not None:
+            return found
+    return RuntimeError
+
+
+def _exception(entry: Any) -> type[Exception] | None:
+    if not (isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, str) for part in entry)):
+        return None
+    module, name = entry
+    top = module.partition(".")[0]
+    if top in _NO_EXCEPTIONS_OF or top not in sys.stdlib_module_names | {"builtins"} or not name.isidentifier():
+        return None
+    found = getattr(builtins if module == "builtins" else _loaded(module), name, None)
+    if isinstance(found, type) and issubclass(found, BaseException):
+        if issubclass(found, _NEVER) or not issubclass(found, Exception):
+            return RuntimeError
+        return found
+    return None
+
+
+def _loaded(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return None

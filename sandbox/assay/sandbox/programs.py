@@ -1,0 +1,156 @@
+"""From a source text to a `RunSpec`: compile once in a jail of its own, run many times.
+
+A compiled program is kept under a digest of source, command, compiler and owner; one regular file
+leaves the compile jail, through a bounded pipe, and is run from a sealed memfd.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.sandbox.execution import sealed_memfd
+from assay.sandbox.languages import ARTEFACT_BYTES, COMPILE_LIMITS, Toolchain
+from assay.sandbox.limits import Limits
+from assay.sandbox.slots import Slot
+from assay.sandbox.spec import RunResult, RunSpec, Status
+
+_EXEC_FD = 3
+_ARTEFACT_PATH = f"/proc/self/fd/{_EXEC_FD}"
+Files = Sequence[tuple[str, bytes]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """A program ready to run: its toolchain, its source, and the artefact where there is one."""
+
+    toolchain: Toolchain
+    source: bytes
+    artefact: int | None = None
+
+
+class CompileFailed(Exception):
+    """The program does not compile within the limits; `result` is the compiler's run."""
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__("the program does not compile")
+        self.result = result
+
+
+def python_program(source: bytes, *, stdin: bytes | int = b"", limits: Limits | None = None, **fields: Any) -> RunSpec:
+    """A Python script, run as `__main__` by a fork of a warm interpreter."""
+    return RunSpec(
+        action="script",
+        head={"name": "main.py", "source": 0, "files": [["main.py", 0o644, 0]], "argv": []},
+        blobs=[source],
+        stdin=stdin,
+        limits=limits or Limits(),
+        **fields,
+    )
+
+
+def compile_program(slot: Slot, toolchain: Toolchain, source: bytes, *, owner: str = "") -> Compiled:
+    """Compile `source` (once per slot's supervisor). Raises `CompileFailed` or `Unavailable`."""
+    command = toolchain.language.compile
+    if command is None:
+        return Compiled(toolchain=toolchain, source=source)
+    key = _key(toolchain, source, owner)
+    artefact = slot.find_artefact(key)
+    if artefact is None:
+        artefact = sealed_memfd("artefact", _compile(slot, toolchain, source, owner))
+        slot.keep_artefact(key, artefact)
+    return Compiled(toolchain=toolchain, source=source, artefact=artefact)
+
+
+def _key(toolchain: Toolchain, source: bytes, owner: str) -> str:
+    parts = (owner.encode(), toolchain.digest.encode(), str(toolchain.language.compile).encode(), source)
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> bytes:
+    language = toolchain.language
+    command = (language.compile or "").format(probe=toolchain.executable)
+    leave = f"[ -f artefact ] && [ ! -L artefact ] && exec cat artefact >&{_EXEC_FD}"
+    spec = RunSpec(
+        action="exec",
+        head={
+            "argv": ["sh", "-c", f"{{ {command}; }} </dev/null >&2 {_EXEC_FD}>&- && {leave}"],
+            "path": "/bin/sh",
+            "files": [[language.source, 0o644, 0]],
+        },
+        blobs=[source],
+        limits=COMPILE_LIMITS,
+        outputs=1,
+        output_bytes=ARTEFACT_BYTES,
+        image="system",
+        role="compile",
+        owner=owner,
+    )
+    result = slot.run(spec)
+    if not result.ok or not result.outputs[0]:
+        raise CompileFailed(result)
+    return result.outputs[0]
+
+
+def program(
+    compiled: Compiled,
+    *,
+    stdin: bytes | int = b"",
+    limits: Limits | None = None,
+    argv: Sequence[str] = (),
+    files: Files = (),
+    environment: str = "plain",
+    **fields: Any,
+) -> RunSpec:
+    """A run of a program in any language, with further files and arguments."""
+    limits = limits or Limits()
+    language = compiled.toolchain.language
+    if language.name == "python":
+        return _with_files(
+            python_program(compiled.source, stdin=stdin, limits=limits, environment=environment, **fields),
+            argv, files,
+        )  # fmt: skip
+    wide = replace(
+        limits,
+        processes=limits.processes + language.extra_processes,
+        memory_mb=limits.memory_mb + language.memory_slack_mb,
+        stack_mb=max(limits.stack_mb, language.stack_mb),
+    )
+    head: dict[str, Any] = {**_command(compiled, limits), "stack_mb": language.stack_mb, "env": {}}
+    head["argv"] = [*head["argv"], *argv]
+    head["files"] = [] if language.compile else [[language.source, 0o644, 0]]
+    spec = RunSpec(
+        action="exec", head=head, blobs=[compiled.source], stdin=stdin, limits=wide, image="system",
+        descriptors=() if compiled.artefact is None else (compiled.artefact,), **fields,
+    )  # fmt: skip
+    return _with_files(spec, (), files)
+
+
+def _command(compiled: Compiled, limits: Limits) -> Mapping[str, Any]:
+    language = compiled.toolchain.language
+    if language.run == ("{artefact}",):
+        return {"argv": ["./" + language.source.partition(".")[0]], "exec_fd": _EXEC_FD}
+    filled = [
+        word.format(probe=compiled.toolchain.executable, memory_mb=limits.memory_mb, artefact_path=_ARTEFACT_PATH)
+        for word in language.run
+    ]
+    return {"argv": filled, "path": filled[0]}
+
+
+def _with_files(spec: RunSpec, argv: Sequence[str], files: Files) -> RunSpec:
+    head = dict(spec.head)
+    if argv:
+        head["argv"] = [*head["argv"], *argv]
+    first = len(spec.blobs)
+    head["files"] = [*head["files"], *([name, 0o644, first + index] for index, (name, _) in enumerate(files))]
+    return replace(spec, head=head, blobs=[*spec.blobs, *(content for _, content in files)])
+
+
+def failure_reason(result: RunResult) -> str:
+    """The reason code of a run that did not end well."""
+    return "runtime_error" if result.status is Status.OK else result.status.value

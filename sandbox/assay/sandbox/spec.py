@@ -1,0 +1,76 @@
+"""The public words of the sandbox: what to run (`RunSpec`) and what came of it (`RunResult`)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.sandbox.limits import Limits
+
+
+class Status(enum.StrEnum):
+    """What ended a run, in order of precedence."""
+
+    TIMEOUT = "timeout"
+    OUTPUT_LIMIT = "output_limit"
+    MEMORY_LIMIT = "memory_limit"
+    RUNTIME_ERROR = "runtime_error"
+    OK = "ok"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """One run of one program, in a fresh namespace of its own.
+
+    `action` names what the guest does (`script`, `exec`, `calls`, `serve`, `judge`) and `head` holds
+    that action's fields; `blobs` are the bytes they refer to by index. `stdin` is given whole.
+    `outputs` counts further pipes that the program writes (descriptors 3, 4, …), each bounded by
+    `output_bytes`; `descriptors` are handed on after them. `stdin` and `stdout` may be descriptors, so
+    that two runs can talk. `image` is `python` or `system` (toolchains of the host); `environment` names a
+    set of packages. `role` keeps programs and judges in different jails. `fresh`: a new jail for this
+    run, gone after it.
+    """
+
+    action: str
+    head: Mapping[str, Any] = field(default_factory=dict)
+    blobs: Sequence[bytes] = ()
+    stdin: bytes | int = b""
+    stdout: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    outputs: int = 0
+    output_bytes: int = 8 << 20
+    descriptors: tuple[int, ...] = ()
+    image: str = "python"
+    environment: str = "plain"
+    role: str = "program"
+    owner: str = ""
+    fresh: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What came of a run. Times in seconds, memory in KiB (peak resident set of the main process).
+
+    `exit_code` or `signal` says how the main process ended; both None where it was stopped.
+    `delay_s`: how long a run that timed out had stood ready without a CPU.
+    """
+
+    status: Status
+    exit_code: int | None
+    signal: int | None
+    wall_s: float
+    cpu_s: float
+    memory_kb: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+    outputs: tuple[bytes, ...] = ()
+    delay_s: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """The program ended by itself with exit code 0, within its limits."""
+        return self.status is Status.OK

@@ -1,0 +1,276 @@
+"""Whoever is killed, whenever: nothing is left behind, and no program's failure is made of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.sandbox import (
+    Limits,
+    Settings,
+    Slot,
+    Status,
+    Supervisor,
+    Unavailable,
+    cgroups,
+    compile_program,
+    found_languages,
+    python_program,
+)
+
+SLEEP = python_program(b"import time\ntime.sleep(30)", limits=Limits(wall_s=40))
+HELLO = python_program(b"print('hello')")
+
+
+@pytest.fixture
+def own() -> Iterator[Supervisor]:
+    try:
+        started = Supervisor.start(Settings(slots=2))
+    except Unavailable as reason:
+        pytest.skip(f"no sandbox here: {reason}")
+    yield started
+    started.close()
+    for thread in THREADS:
+        thread.join(30)
+    for slot in SLOTS:
+        slot.close()
+    THREADS.clear()
+    SLOTS.clear()
+
+
+THREADS: list[threading.Thread] = []
+SLOTS: list[Slot] = []
+
+
+def open_slot(own: Supervisor) -> Slot:
+    """A slot that is closed at the end of the test, after the threads that use it."""
+    SLOTS.append(Slot.from_descriptor(own.connect()))
+    return SLOTS[-1]
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    THREADS.append(threading.Thread(target=work))
+    THREADS[-1].start()
+    return THREADS[-1]
+
+
+def descendants(pid: int) -> list[int]:
+    """Pids below `pid`, read from /proc (psutil would do the same)."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents.setdefault(int((entry / "stat").read_text().rpartition(")")[2].split()[1]), []).append(
+                int(entry.name)
+            )
+    found, queue = [], [pid]
+    while queue:
+        children = parents.get(queue.pop(), [])
+        found += children
+        queue += children
+    return found
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def groups_of(pid: int) -> set[str]:
+    hierarchy = cgroups.find()
+    parents = hierarchy.folders if hierarchy else ()
+    return {path.name for parent in parents for path in parent.glob(f"assay-{pid}-*")}
+
+
+def alive(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def start_run(slot: Slot) -> threading.Thread:
+    def run() -> None:
+        with contextlib.suppress(Unavailable, OSError):
+            slot.run(SLEEP)
+
+    return in_thread(run)
+
+
+def running(own: Supervisor, slot: Slot) -> list[int]:
+    """Start a long run; the pids of everything below the supervisor once it runs."""
+    slot.run(HELLO)
+    before = len(descendants(own._process.pid))
+    start_run(slot)
+    assert wait_for(lambda: len(descendants(own._process.pid)) >= before + 2)
+    return descendants(own._process.pid)
+
+
+def test_a_supervisor_killed_mid_run_leaves_nothing(own: Supervisor) -> None:
+    pids = running(own, open_slot(own))
+    pid = own._process.pid
+    os.kill(pid, signal.SIGKILL)
+    assert wait_for(lambda: not alive(pids))
+    assert not own.alive
+    own.close()
+    assert not groups_of(pid)
+
+
+def test_a_lane_that_vanishes_takes_its_run_along(own: Supervisor) -> None:
+    slot = open_slot(own)
+    pids = running(own, slot)
+    slot._channel.shutdown(2)
+    assert wait_for(lambda: not alive(pids))
+    other = open_slot(own)
+    assert other.run(HELLO).ok
+
+
+@pytest.mark.parametrize("victim", ["nsjail", "zygote", "program", "init"])
+def test_any_process_of_a_jail_can_be_killed_mid_run(own: Supervisor, victim: str) -> None:
+    slot = open_slot(own)
+    slot.run(HELLO)
+    results = []
+    thread = in_thread(lambda: results.append(slot.run(SLEEP)))
+    order = {"nsjail": 0, "zygote": 1, "init": 2, "program": 3}
+    assert wait_for(lambda: len(chain(own)) == 4)
+    for _ in range(2):  # the second death is held to be the program's doing
+        os.kill(chain(own)[order[victim]], signal.SIGKILL)
+        wait_for(lambda: len(chain(own)) == 4 or not thread.is_alive())
+        if not thread.is_alive():
+            break
+    thread.join(30)
+    assert results and results[0].status is Status.RUNTIME_ERROR
+    assert slot.run(HELLO).ok
+    slot.close()
+    assert wait_for(lambda: not descendants(own._process.pid))
+
+
+def chain(own: Supervisor) -> list[int]:
+    """nsjail, zygote, init, program of the jail that has a run."""
+    for jail in descendants(own._process.pid):
+        below = descendants(jail)
+        if len(below) == 3:
+            return [jail, below[0], *sorted(below[1:])]
+    return []
+
+
+@pytest.mark.skipif("cpp" not in found_languages(), reason="no C++ compiler here")
+def test_a_compilation_can_be_killed(own: Supervisor) -> None:
+    slot = open_slot(own)
+    bomb = b"#include <map>\n#include <regex>\n#include <algorithm>\n#include <iostream>\n"
+    in_thread(lambda: compile_quietly(slot, bomb))
+    assert wait_for(lambda: any("cc1plus" in name for name in names(own)))
+    pids = descendants(own._process.pid)
+    slot._channel.shutdown(2)
+    assert wait_for(lambda: not alive(pids))
+
+
+def compile_quietly(slot: Slot, source: bytes) -> None:
+    with contextlib.suppress(Unavailable, OSError):
+        compile_program(slot, slot.toolchain("cpp"), source + b"int main(){}")
+
+
+def names(own: Supervisor) -> list[str]:
+    found = []
+    for pid in descendants(own._process.pid):
+        with contextlib.suppress(OSError):
+            found.append(Path(f"/proc/{pid}/comm").read_text().strip())
+    return found
+
+
+def test_close_leaves_no_process_and_no_group(own: Supervisor) -> None:
+    slot = open_slot(own)
+    assert slot.run(HELLO).ok
+    pids, pid = descendants(own._process.pid), own._process.pid
+    own.close()
+    assert not alive(pids) and not groups_of(pid)
+
+
+def test_it_dies_with_its_parent() -> None:
+    script = (
+        "import os, time\nfrom assay.sandbox import *\ns = Supervisor.start(Settings(slots=1))\n"
+        "slot = Slot.from_descriptor(s.connect())\nslot.run(python_program(b'pass'))\n"
+        "print(s._process.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        line = parent.stdout.readline()
+        if not line.strip():
+            pytest.skip("no sandbox here")
+        pid = int(line)
+        pids = [pid, *descendants(pid)]
+        parent.kill()
+    assert wait_for(lambda: not alive(pids))
+    assert not groups_of(pid)
+
+
+def test_stale_groups_of_a_dead_maker_are_swept() -> None:
+    hierarchy = cgroups.find()
+    if hierarchy is None:
+        pytest.skip("no writable control groups here")
+    for parent in hierarchy.folders:
+        (parent / "assay-999999999-1-stale").mkdir()
+    assert cgroups.sweep(hierarchy) == len(hierarchy.folders)
+    assert not any((parent / "assay-999999999-1-stale").exists() for parent in hierarchy.folders)
+
+
+def test_slots_are_counted(own: Supervisor) -> None:
+    slots = [open_slot(own) for _ in range(2)]
+    with pytest.raises(Unavailable, match="every slot is taken"):
+        own.connect()
+    slots[0].close()
+    assert wait_for(lambda: can_connect(own))
+
+
+def can_connect(own: Supervisor) -> bool:
+    try:
+        os.close(own.connect())
+    except Unavailable:
+        return False
+    return True
+
+
+def test_one_jail_never_serves_two_owners(own: Supervisor) -> None:
+    slot = open_slot(own)
+    for owner in ("ann", "bob", "ann"):
+        slot.run(python_program(b"pass", owner=owner))
+    assert len({jail.number for jail in slot._jails.values()}) == 2
+
+
+def test_a_fresh_run_gets_a_jail_of_its_own(own: Supervisor) -> None:
+    slot = open_slot(own)
+    slot.run(HELLO)
+    first = next(iter(slot._jails.values())).number
+    assert slot.run(python_program(b"print(1)", fresh=True)).ok
+    assert not slot._jails
+    slot.run(HELLO)
+    assert next(iter(slot._jails.values())).number != first
+
+
+def test_jails_are_replaced_after_their_share_of_runs(own: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.sandbox.slots._RUNS_PER_JAIL", 3)
+    slot = open_slot(own)
+    numbers = set()
+    for _ in range(7):
+        assert slot.run(HELLO).ok
+        numbers |= {jail.number for jail in slot._jails.values()}
+    assert len(numbers) >= 3
+
+
+def test_a_dead_supervisor_is_said_to_be_unavailable(own: Supervisor) -> None:
+    slot = open_slot(own)
+    slot.run(HELLO)
+    own._process.kill()
+    own._process.wait()
+    with pytest.raises(Unavailable):
+        for _ in range(3):
+            slot.run(python_program(b"print(1)", fresh=True))

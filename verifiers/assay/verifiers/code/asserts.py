@@ -1,0 +1,110 @@
+"""Mode asserts: the row's test code runs in a jail T, the program in another, C; only values are relayed.
+
+T's word is the verdict, on a pipe that C never sees. Before T has heard C, a fault of T is the row's
+or ours; afterwards T's death or overrun is C's doing. With `trust: low`, which only the row can say,
+both share a process, and the result is marked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from assay.sandbox import Limits, RunResult, RunSpec, Unavailable
+from assay.sandbox.execution import pipe
+from assay.sandbox.programs import failure_reason
+from assay.verifiers.code.outcome import PASSED, TestOutcome
+from assay.verifiers.code.runs import Candidacy, until_failure
+from assay.verifiers.errors import InvalidReference
+from assay.wire.references.code import AssertsTest
+
+_HEARD = b"heard\n"
+_T_EXTRA_S = 2.0
+_REASONS = {
+    "load": "runtime_error",
+    "error": "runtime_error",
+    "gone": "runtime_error",
+    "exit": "wrong_output",
+}
+_SOLUTION = {"name": "solution.py", "files": [["solution.py", 0o644, 0]], "source": 0}
+
+
+def run(candidacy: Candidacy) -> list[TestOutcome]:
+    """The outcomes of the units in order, fewer after an early stop."""
+    reference = candidacy.spec.reference
+    judge = _together if reference.trust == "low" else _apart
+    tests = [partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)]
+    return list(until_failure(tests, stop_early=reference.scoring == "all"))
+
+
+def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
+    program, told = judge(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
+    verdict = _parse(told)
+    if verdict.get("invalid"):
+        raise InvalidReference("test code does not compile", field="tests")
+    flags = ("lying_object",) if verdict.get("lied") else ()
+    if not program.ok:
+        return TestOutcome(status=failure_reason(program), run=program, flags=flags)
+    if verdict.get("passed") is not True:
+        why = _REASONS.get(str(verdict.get("why")), "wrong_output")
+        early = ("early_exit",) if verdict.get("why") in ("gone", None) else ()
+        return TestOutcome(status=why, run=program, flags=(*flags, *early))
+    if test.assertions is not None and verdict.get("count") != test.assertions:
+        return TestOutcome(status="wrong_output", run=program, flags=("tampering:assertion_count",))
+    return TestOutcome(status=PASSED, run=program)
+
+
+def _parse(told: bytes) -> dict[str, Any]:
+    """T's verdict; empty where it gave none."""
+    last = told.removeprefix(_HEARD)
+    if not last.endswith(b"\n") or len(last) > 4096:
+        return {}
+    try:
+        verdict = json.loads(last)
+    except ValueError:
+        return {}
+    return verdict if isinstance(verdict, dict) else {}
+
+
+def _apart(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
+    """Run T and C side by side. Raises `Unavailable` if T failed before it heard of C."""
+    for _ in range(2):
+        program, tests = _pair(candidacy, test_code)
+        told = tests.outputs[0] if tests.outputs else b""
+        if told or not program.ok or tests.ok:
+            return program, told if tests.ok else told[: len(_HEARD)]
+    raise Unavailable("the tests' jail failed before the program was heard")
+
+
+def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]:
+    to_c, to_t = pipe(), pipe()
+    common: dict[str, Any] = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
+    program = RunSpec(
+        action="serve", head=_SOLUTION, blobs=[candidacy.source], limits=candidacy.limits,
+        descriptors=(to_c[0], to_t[1]), **common,
+    )  # fmt: skip
+    tests = RunSpec(
+        action="judge", blobs=[test_code], limits=_limits_of_tests(candidacy.limits), outputs=1,
+        descriptors=(to_t[0], to_c[1]), role="judge", **common,
+    )  # fmt: skip
+    results = candidacy.slot.run_together([program, tests], close_after_start=[*to_c, *to_t])
+    return results[0], results[1]
+
+
+def _limits_of_tests(limits: Limits) -> Limits:
+    base = Limits()
+    return replace(base, wall_s=min(60.0, limits.wall_s + _T_EXTRA_S), memory_mb=max(base.memory_mb, limits.memory_mb))
+
+
+def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
+    """`trust: low`: tests and program in one process."""
+    head = {**_SOLUTION, "low_trust": True}
+    spec = RunSpec(
+        action="judge", head=head, blobs=[test_code, candidacy.source], limits=candidacy.limits, outputs=1,
+        environment=candidacy.spec.reference.env, owner=candidacy.owner,
+    )  # fmt: skip
+    spec = replace(spec, head={**head, "files": [["solution.py", 0o644, 0]]})
+    result = candidacy.slot.run(spec)
+    return result, result.outputs[0] if result.outputs else b""

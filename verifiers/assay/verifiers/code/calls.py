@@ -1,0 +1,81 @@
+"""Calls of a program's functions: the run that makes them, and what its answers are worth.
+
+The jail gets arguments and never the expectation. It answers lines `[index, answer]`; junk, silence,
+a wrong index or an answer too many is a failed test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.sandbox import RunResult, RunSpec
+from assay.sandbox.guest import values
+from assay.verifiers.code.compare import value_rule
+from assay.verifiers.code.outcome import TestOutcome
+from assay.verifiers.code.runs import Candidacy, judged
+from assay.wire.references.code import FunctionTest
+
+MAX_ANSWER_BYTES = 8 << 20
+
+
+def calls_spec(candidacy: Candidacy, indices: list[int]) -> RunSpec:
+    """The run that makes the calls of the tests of those indices."""
+    tests = [candidacy.spec.reference.tests[index] for index in indices]
+    calls = [
+        {
+            "entry_point": test.entry_point,
+            "args": test.args,
+            "kwargs": test.kwargs or {},
+            "check_args": test.check_args is not None,
+        }
+        for test in tests
+        if isinstance(test, FunctionTest)
+    ]
+    head = {
+        "name": "solution.py", "source": 0, "files": [["solution.py", 0o644, 0]],
+        "calls": calls, "nodes": candidacy.spec.typed,
+    }  # fmt: skip
+    return RunSpec(
+        action="calls", head=head, blobs=[candidacy.source], limits=candidacy.limits, outputs=1,
+        output_bytes=MAX_ANSWER_BYTES, environment=candidacy.spec.reference.env, owner=candidacy.owner,
+    )  # fmt: skip
+
+
+def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
+    """The parsed answers, in order; None where the output is not exactly `count` lines of them."""
+    lines = output.split(b"\n")
+    if len(lines) != count + 1 or lines[-1]:
+        return None
+    answers = []
+    for index, line in enumerate(lines[:-1]):
+        try:
+            form = values.parse(line)
+        except values.Malformed:
+            return None
+        if not (isinstance(form, list) and len(form) == 2 and form[0] == index and isinstance(form[1], dict)):
+            return None
+        answers.append(form[1])
+    return answers
+
+
+def judge_answer(candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
+    """The outcome of one call whose run ended as `run` and answered `answer` (None: nothing usable)."""
+    if answer is not None and "e" in answer:
+        status = "wrong_output" if answer.get("at") == "value" else "runtime_error"
+        return judged(run, lambda: False, wrong=status)
+    if answer is None:
+        flags = ("early_exit",) if run.ok or run.exit_code is not None else ()
+        status = judged(run, lambda: False, wrong="no_result").status
+        return TestOutcome(status=status, run=run, flags=flags)
+    return judged(run, lambda: _right(candidacy, index, answer))
+
+
+def _right(candidacy: Candidacy, index: int, answer: dict[str, Any]) -> bool:
+    expected, expected_args = candidacy.spec.expected[index]
+    rule = value_rule(candidacy.spec.compare)
+    try:
+        if not rule(values.decode(answer.get("v")), expected):
+            return False
+        return expected_args is None or rule(values.decode(answer.get("a")), expected_args)
+    except (values.Malformed, RecursionError):
+        return False

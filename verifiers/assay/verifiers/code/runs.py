@@ -1,0 +1,45 @@
+"""One candidate's program against the tests of a row: what every mode shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.sandbox import Compiled, Limits, RunResult, Slot
+from assay.sandbox.programs import failure_reason
+from assay.verifiers.code.outcome import PASSED, TestOutcome
+from assay.verifiers.code.spec import Spec
+
+__all__ = ["Candidacy", "judged", "until_failure"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidacy:
+    """A program to be judged: the row's spec, the code, where it runs and for whom."""
+
+    spec: Spec
+    slot: Slot
+    compiled: Compiled
+    limits: Limits
+    owner: str
+
+    @property
+    def source(self) -> bytes:
+        """The program's text."""
+        return self.compiled.source
+
+
+def until_failure(tests: Sequence[Callable[[], TestOutcome]], *, stop_early: bool) -> Iterator[TestOutcome]:
+    """Run tests in order; with `stop_early` the first failure is the last to run."""
+    for test in tests:
+        outcome = test()
+        yield outcome
+        if stop_early and not outcome.passed:
+            return
+
+
+def judged(run: RunResult, right: Callable[[], bool], wrong: str = "wrong_output") -> TestOutcome:
+    """A run that failed fails the test, whatever it printed; else `right` decides."""
+    if not run.ok:
+        return TestOutcome(status=failure_reason(run), run=run)
+    return TestOutcome(status=PASSED if right() else wrong, run=run)

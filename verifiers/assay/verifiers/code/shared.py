@@ -1,0 +1,73 @@
+"""`isolation: shared`: all tests in one process, for speed. It counts only if every test passes.
+
+State carries over from test to test, so a failure may be false: then everything is thrown away and
+the caller runs each test alone. A pass is sound, since the jail never holds an expectation.
+"""
+
+from __future__ import annotations
+
+from assay.sandbox import RunSpec
+from assay.verifiers.code import calls
+from assay.verifiers.code.compare import output_rule
+from assay.verifiers.code.outcome import PASSED, TestOutcome
+from assay.verifiers.code.runs import Candidacy
+from assay.wire.references.code import StdioTest
+
+
+def possible(candidacy: Candidacy) -> bool:
+    """Whether tests can share a process: Python, several tests, plain comparison."""
+    reference = candidacy.spec.reference
+    plain = reference.checker is None and reference.interactor is None
+    return reference.language == "python" and plain and len(reference.tests) > 1
+
+
+def stdio(candidacy: Candidacy) -> list[TestOutcome] | None:
+    """All stdio tests in one process; None unless every one passes."""
+    tests = [test for test in candidacy.spec.reference.tests if isinstance(test, StdioTest)]
+    inputs = [test.stdin.encode("utf-8", "surrogatepass") for test in tests]
+    run = candidacy.slot.run(
+        RunSpec(
+            action="scripts",
+            head={"name": "main.py", "source": 0, "files": [["main.py", 0o644, 0]], "inputs": len(inputs)},
+            blobs=[candidacy.source, *inputs],
+            limits=candidacy.limits,
+            outputs=1,
+            output_bytes=int(candidacy.limits.output_mb * len(tests) * (1 << 20)),
+            environment=candidacy.spec.reference.env,
+            owner=candidacy.owner,
+        )
+    )
+    printed = _frames(run.outputs[0], len(tests)) if run.ok else None
+    if printed is None:
+        return None
+    rule = output_rule(candidacy.spec.compare)
+    cap = int(candidacy.limits.output_mb * (1 << 20))
+    for output, test in zip(printed, tests, strict=True):
+        expected = (test.expected_stdout or "").encode("utf-8", "surrogatepass")
+        if len(output) > cap or not rule(output, expected):
+            return None
+    return [TestOutcome(status=PASSED, run=run, flags=("shared",)) for _ in tests]
+
+
+def _frames(data: bytes, count: int) -> list[bytes] | None:
+    """Split `count` outputs, each behind its length in 8 bytes; None if that is not what came."""
+    frames, at = [], 0
+    for _ in range(count):
+        size = int.from_bytes(data[at : at + 8], "big")
+        at += 8
+        if at + size > len(data):
+            return None
+        frames.append(data[at : at + size])
+        at += size
+    return frames if at == len(data) else None
+
+
+def function_outcomes(candidacy: Candidacy) -> list[TestOutcome] | None:
+    """All calls in one process; None unless every one passes."""
+    count = len(candidacy.spec.reference.tests)
+    run = candidacy.slot.run(calls.calls_spec(candidacy, list(range(count))))
+    answers = calls.answers_of(run.outputs[0], count) if run.ok else None
+    if answers is None:
+        return None
+    outcomes = [calls.judge_answer(candidacy, index, run, answer) for index, answer in enumerate(answers)]
+    return outcomes if all(outcome.passed for outcome in outcomes) else None

@@ -1,0 +1,79 @@
+"""Mode stdio: each test is a run of its own; its output is compared outside the jail.
+
+A Python program that has many tests is compiled by its first run, which leaves the code object on a
+pipe before anything of the program executes; later runs load it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from assay.sandbox import RunResult, RunSpec, program
+from assay.verifiers.code import judges, shared
+from assay.verifiers.code.compare import output_rule
+from assay.verifiers.code.outcome import TestOutcome
+from assay.verifiers.code.runs import Candidacy, judged, until_failure
+from assay.wire.references.code import StdioTest
+
+_CODE_FD = 3
+
+
+def run(candidacy: Candidacy) -> list[TestOutcome]:
+    """The outcomes of the tests in order, fewer after an early stop."""
+    reference = candidacy.spec.reference
+    if reference.isolation == "shared" and shared.possible(candidacy):
+        together = shared.stdio(candidacy)
+        if together is not None:
+            return together
+    runner = Runner(candidacy)
+    tests = [partial(runner.test, test) for test in reference.tests if isinstance(test, StdioTest)]
+    return list(until_failure(tests, stop_early=reference.scoring == "all"))
+
+
+@dataclass
+class Runner:
+    """Runs one program on one test after another, compiling a Python program once."""
+
+    candidacy: Candidacy
+    code: bytes = b""
+
+    def test(self, test: StdioTest) -> TestOutcome:
+        """Run one test and judge it."""
+        reference = self.candidacy.spec.reference
+        if reference.interactor is not None:
+            return judges.interact(self.candidacy, reference.interactor, test, self.spec(test))
+        result = self.run(test)
+        if reference.checker is not None:
+            if not result.ok:
+                return judged(result, lambda: False)
+            return judges.check(self.candidacy, reference.checker, test, result)
+        rule = output_rule(self.candidacy.spec.compare)
+        expected = (test.expected_stdout or "").encode("utf-8", "surrogatepass")
+        return judged(result, lambda: rule(result.stdout, expected))
+
+    def run(self, test: StdioTest) -> RunResult:
+        """Run the program on a test's input."""
+        spec = self.spec(test)
+        if spec.action != "script" or len(self.candidacy.spec.reference.tests) == 1:
+            return self.candidacy.slot.run(spec)
+        if self.code:
+            return self.candidacy.slot.run(_with_code(spec, self.code))
+        result = self.candidacy.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=1))
+        self.code = result.outputs[0] if result.outputs else b""
+        return result
+
+    def spec(self, test: StdioTest) -> RunSpec:
+        """The run of the program on a test's input."""
+        reference = self.candidacy.spec.reference
+        return program(
+            self.candidacy.compiled,
+            stdin=test.stdin.encode("utf-8", "surrogatepass"),
+            limits=self.candidacy.limits,
+            environment=reference.env,
+            owner=self.candidacy.owner,
+        )
+
+
+def _with_code(spec: RunSpec, code: bytes) -> RunSpec:
+    return replace(spec, head={**spec.head, "code": len(spec.blobs)}, blobs=[*spec.blobs, code])

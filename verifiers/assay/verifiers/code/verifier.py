@@ -1,0 +1,136 @@
+"""The `code` verifier: extract a program, run it in the sandbox on the row's tests, judge outside.
+
+Values cross the border, verdicts never do: no expectation is in the candidate's process, files, argv
+or environment, and nothing it emits is a verdict. `asserts` keeps tests in a jail of their own.
+A program that fails, hangs or misbehaves is a reward; a sandbox that fails is `sandbox_unavailable`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import ClassVar
+
+from assay.sandbox import (
+    CompileFailed,
+    Limits,
+    LimitTooHigh,
+    SandboxError,
+    Slot,
+    check_limits,
+    compile_program,
+    slot,
+)
+from assay.verifiers.base import Budget, Verdict, Verifier
+from assay.verifiers.candidate import Candidate
+from assay.verifiers.code import asserts, extraction, flags, function, spec, stdio
+from assay.verifiers.code.outcome import TestOutcome, verdict_of
+from assay.verifiers.code.runs import Candidacy
+from assay.verifiers.code.spec import MAX_CODE_BYTES, Spec
+from assay.verifiers.errors import InvalidItem, SandboxUnavailable
+from assay.wire.references.code import CodeReference
+
+_MODES: dict[str, Callable[[Candidacy], list[TestOutcome]]] = {
+    "stdio": stdio.run,
+    "function": function.run,
+    "asserts": asserts.run,
+}
+_OPTION_OF_LIMIT = {"wall_s": "timeout_s", "cpu_s": "cpu_s", "memory_mb": "memory_mb"}
+_JUDGING_S = 25.0
+_COMPILING_S = 90.0
+_SHOWN_CHARS = 4096
+
+
+class CodeVerifier(Verifier[CodeReference, Spec]):
+    """Programs against tests, in the sandbox."""
+
+    name: ClassVar[str] = "code"
+    version: ClassVar[int] = 1
+    reference_model = CodeReference
+    reads: ClassVar[frozenset[str]] = frozenset({"completion", "prefill", "options"})
+    budget: ClassVar[Budget] = Budget(prepare_cpu_s=5.0, verify_cpu_s=60.0)
+    sandboxed: ClassVar[bool] = True
+
+    def __init__(self, open_slot: Callable[[], Slot] = slot) -> None:
+        self._open_slot = open_slot
+
+    def prepare(self, reference: CodeReference) -> Spec:
+        """Check the reference. Raises `InvalidReference`."""
+        return spec.prepare(reference)
+
+    def wall_s(self, spec: Spec) -> float:
+        """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
+        per_test = 4 * spec.limits.wall_s + _JUDGING_S
+        return len(spec.reference.tests) * per_test + _COMPILING_S
+
+    def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
+        """Run the candidate's program. Raises `SandboxUnavailable`, `InvalidItem`; never for its content."""
+        limits = _limits(spec, candidate)
+        program = _extract(spec, candidate)
+        if program is None:
+            return Verdict(reward=0.0, score=0.0, reason="no_answer", message=candidate.message_index)
+        source = (spec.reference.prefix + program.code).encode("utf-8", "replace")
+        if len(source) > MAX_CODE_BYTES:
+            return Verdict(reward=0.0, score=0.0, reason="resource_limit", message=candidate.message_index)
+        try:
+            return self._judge(spec, candidate, program, source, limits)
+        except SandboxError as error:
+            raise SandboxUnavailable(str(error)) from error
+
+    def _judge(
+        self, spec: Spec, candidate: Candidate, program: extraction.Program, source: bytes, limits: Limits
+    ) -> Verdict:
+        reference, where = spec.reference, self._open_slot()
+        owner = candidate.owner
+        total, marks = len(reference.tests), [*flags.of_text(program.code), *_trust_flags(spec)]
+        try:
+            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner)
+        except CompileFailed as failure:
+            outcomes = [TestOutcome(status="compile_error", run=failure.result)]
+        else:
+            candidacy = Candidacy(spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner)
+            outcomes = _MODES[reference.mode](candidacy)
+        return verdict_of(
+            outcomes,
+            total=total,
+            fraction=reference.scoring == "fraction",
+            flags=marks,
+            hide=reference.hide_tests,
+            extracted=program.code[:_SHOWN_CHARS],
+            span=program.span,
+            message=candidate.message_index,
+            explanation={"program_sha256": hashlib.sha256(source).hexdigest()} if candidate.explain else {},
+        )
+
+
+def _trust_flags(spec: Spec) -> tuple[str, ...]:
+    low = spec.reference.mode == "asserts" and spec.reference.trust == "low"
+    return ("trust:low",) if low else ()
+
+
+def _extract(spec: Spec, candidate: Candidate) -> extraction.Program | None:
+    answer = candidate.answer
+    if spec.reference.extract == "whole":
+        text = candidate.text
+        return extraction.Program(text, (0, len(text)))
+    if answer is None:
+        return None
+    found = extraction.last_fence(answer.text, spec.reference.language)
+    if found is None:
+        return None
+    start, end = found.span
+    return extraction.Program(found.code, (start + answer.offset, end + answer.offset))
+
+
+def _limits(spec: Spec, candidate: Candidate) -> Limits:
+    """The row's limits, with the item's own options. Raises `InvalidItem` above a ceiling."""
+    asked = {name: candidate.options.get(option) for name, option in _OPTION_OF_LIMIT.items()}
+    for name, value in asked.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise InvalidItem("must be a number", field=f"options.{_OPTION_OF_LIMIT[name]}")
+    limits = spec.limits.override(**asked)
+    try:
+        check_limits(limits)
+    except LimitTooHigh as error:
+        raise InvalidItem(str(error), field="options") from error
+    return limits
