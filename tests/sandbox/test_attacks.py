@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Programs that attack: each must be stopped, and leave nothing that the next run could notice."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What a run reports: how it ended, what it used, what it printed, and never more than its bounds."""
 
 from __future__ import annotations

@@ -31,14 +31,40 @@ SLEEP = python_program(b"import time\ntime.sleep(30)", limits=Limits(wall_s=40))
 HELLO = python_program(b"print('hello')")
 
 
-@pytest.fixture
-def own() -> Iterator[Supervisor]:
+def start() -> Supervisor:
     try:
-        started = Supervisor.start(Settings(slots=2))
+        return Supervisor.start(Settings(slots=2))
     except Unavailable as reason:
         pytest.skip(f"no sandbox here: {reason}")
+
+
+@pytest.fixture(scope="module")
+def long_lived() -> Iterator[Supervisor]:
+    with start() as started:
+        yield started
+
+
+@pytest.fixture
+def own(long_lived: Supervisor) -> Iterator[Supervisor]:
+    """A supervisor that outlives the test; its slots do not."""
+    yield long_lived
+    finish()
+    assert wait_for(lambda: not descendants(long_lived._process.pid))
+
+
+@pytest.fixture
+def mortal() -> Iterator[Supervisor]:
+    """A supervisor that the test may kill."""
+    started = start()
     yield started
     started.close()
+    finish()
+
+
+def finish() -> None:
+    for slot in SLOTS:
+        with contextlib.suppress(OSError):
+            slot._channel.shutdown(2)
     for thread in THREADS:
         thread.join(30)
     for slot in SLOTS:
@@ -115,13 +141,13 @@ def running(own: Supervisor, slot: Slot) -> list[int]:
     return descendants(own._process.pid)
 
 
-def test_a_supervisor_killed_mid_run_leaves_nothing(own: Supervisor) -> None:
-    pids = running(own, open_slot(own))
-    pid = own._process.pid
+def test_a_supervisor_killed_mid_run_leaves_nothing(mortal: Supervisor) -> None:
+    pids = running(mortal, open_slot(mortal))
+    pid = mortal._process.pid
     os.kill(pid, signal.SIGKILL)
     assert wait_for(lambda: not alive(pids))
-    assert not own.alive
-    own.close()
+    assert not mortal.alive
+    mortal.close()
     assert not groups_of(pid)
 
 
@@ -187,11 +213,11 @@ def names(own: Supervisor) -> list[str]:
     return found
 
 
-def test_close_leaves_no_process_and_no_group(own: Supervisor) -> None:
-    slot = open_slot(own)
+def test_close_leaves_no_process_and_no_group(mortal: Supervisor) -> None:
+    slot = open_slot(mortal)
     assert slot.run(HELLO).ok
-    pids, pid = descendants(own._process.pid), own._process.pid
-    own.close()
+    pids, pid = descendants(mortal._process.pid), mortal._process.pid
+    mortal.close()
     assert not alive(pids) and not groups_of(pid)
 
 
@@ -266,11 +292,11 @@ def test_jails_are_replaced_after_their_share_of_runs(own: Supervisor, monkeypat
     assert len(numbers) >= 3
 
 
-def test_a_dead_supervisor_is_said_to_be_unavailable(own: Supervisor) -> None:
-    slot = open_slot(own)
+def test_a_dead_supervisor_is_said_to_be_unavailable(mortal: Supervisor) -> None:
+    slot = open_slot(mortal)
     slot.run(HELLO)
-    own._process.kill()
-    own._process.wait()
+    mortal._process.kill()
+    mortal._process.wait()
     with pytest.raises(Unavailable):
         for _ in range(3):
             slot.run(python_program(b"print(1)", fresh=True))

@@ -82,7 +82,7 @@ print(json.dumps({
  'left_ipc': libc.shmget(0x5656, 0, 0) != -1 or libc.shmget(0x5656, 4096, 0o1600) < -1,
 }))
 """
-_HOG = "x = bytearray(512 << 20)\nx[::4096] = b'x' * len(x[::4096])\nprint('open')"
+_HOG = "x = bytearray(256 << 20)\nx[::4096] = b'x' * len(x[::4096])\nprint('open')"
 _FORKS = """
 import os, time
 n = 0
@@ -117,7 +117,7 @@ def probe(jail: Jail) -> tuple[Finding, ...]:
     first = _run(jail, _PROBE)
     second = _run(jail, _PROBE)
     opened = {**_found(first), **{name: found for name, found in _found(second).items() if found}}
-    opened["memory"] = _printed_open(_run(jail, _HOG, memory_mb=64, wall_s=20))
+    opened["memory"] = _printed_open(_run(jail, _HOG, memory_mb=24, wall_s=20))
     opened["process_count"] = _printed_open(_run(jail, _FORKS, processes=32, wall_s=20))
     opened["disk"] = _printed_open(_run(jail, _FILL, disk_mb=16))
     opened["wall_time"] = _run(jail, "while True: pass", wall_s=0.2, cpu_s=20).status is not Status.TIMEOUT

@@ -74,7 +74,7 @@ class Builder:
         return {self.build(item) for item in body}
 
     def _make_bytes(self, body: str) -> Any:
-        return base64.b64decode(body)
+        return base64.b64decode(body, validate=True)
 
     def _make_json(self, body: Any) -> Any:
         return body

@@ -143,7 +143,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
     unittest.main = lambda *args, **keywords: None  # type: ignore[assignment]
     if head.get("low_trust"):
         return _judge_together(head, blobs[1:], code)
-    peer = relay.Peer(READ_FD, WRITE_FD, trusting=False)
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=False, own_module="__main__")
     try:
         peer.send({"want": sorted(wanted)})
         hello = peer.receive()
@@ -178,6 +178,8 @@ def _proxies(peer: relay.Peer, offers: Any) -> dict[str, Any]:
         if "class" in offer:
             number, _, label = offer["class"]
             names[name] = peer.import_class(label, number, offer["bases"], offer["raised"])
+        elif "namedtuple" in offer:
+            names[name] = stdtypes.namedtuple_class(*offer["namedtuple"])
         elif "shared" in offer:
             names[name] = stdtypes.resolve_shared(offer["shared"])
         else:

@@ -106,7 +106,8 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     with contextlib.suppress(BaseException):
         _tear_down(module)
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None and not getattr(sys.stdout, "closed", False):
+            sys.stdout.flush()
     except BaseException:
         code = code or 120
     return code

@@ -236,11 +236,13 @@ class RemoteType(type):
 class Peer:
     """One end of a relay. `exported` maps classes whose instances the other end may use to their names."""
 
-    def __init__(self, read_fd: int, write_fd: int, *, trusting: bool) -> None:
+    def __init__(self, read_fd: int, write_fd: int, *, trusting: bool, own_module: str) -> None:
         self._read_fd, self._write_fd = read_fd, write_fd
         self._buffer = b""
         self.trusting = trusting
         """Whether requests of the other end are served in full; the tests' end serves calls only."""
+        self._own_module = own_module
+        """Module of the classes whose instances the tests' end offers."""
         self.exported: dict[type, str] = {}
         self.lied = False
         self._objects: dict[int, Any] = {}
@@ -340,11 +342,11 @@ class Peer:
     def _perform(self, request: Any, target: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
         what, name = request["q"], request["n"]
         if what == "op":
-            if not self.trusting and name not in ("call", "next", "iter"):
+            if not (self.trusting or name in ("call", "next", "iter") or self._is_own(target)):
                 raise TypeError("not offered to the program")
             operation: Callable[..., Any] = OPERATIONS.get(name, _not_found)
             return operation(target, *args, **keywords)
-        if not self.trusting and (name.startswith("_") or type(target) not in self.exported):
+        if not self.trusting and (name.startswith("_") or not self._is_own(target)):
             raise AttributeError(name)
         if what == "get":
             return getattr(target, name)
@@ -355,6 +357,9 @@ class Peer:
             return None
         delattr(target, name)
         return None
+
+    def _is_own(self, target: Any) -> bool:
+        return type(target).__module__ == self._own_module
 
     def _result(self, result: Any, given: list[Any]) -> Any:
         for index, item in enumerate(given):
@@ -391,6 +396,8 @@ class Peer:
             return self._make_handle(value, "obj", self.exported[kind])
         if isinstance(value, type) and value in self.exported:
             return self._make_handle(value, "cls", self.exported[value])
+        if not self.trusting and kind.__module__ == self._own_module:
+            return self._make_handle(value, "obj", kind.__name__)
         name = stdtypes.builtin_name(value)
         if name is not None:
             return {"B": name}

@@ -50,7 +50,8 @@ def _run_one(code: Any, filename: str, stdin: bytes) -> bytes | None:
         return None
     if threading.active_count() > 1:
         return None  # a thread may still print: not for this mode
-    sys.stdout.flush()
+    if not sys.stdout.closed:
+        sys.stdout.flush()
     return os.pread(1, os.fstat(1).st_size, 0)
 
 

@@ -16,7 +16,7 @@ Head = dict[str, Any]
 
 def run(head: Head, blobs: list[bytes]) -> int:
     """Serve until the tests close the relay; returns the exit code."""
-    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True)
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution")
     wanted = peer.receive()["want"]
     try:
         module, given = calls.load(head, blobs, extra={})
@@ -50,7 +50,7 @@ def _offers(peer: relay.Peer, names: dict[str, Any]) -> list[Any]:
 
 
 def _is_own_class(item: Any) -> bool:
-    return isinstance(item, type) and item.__module__ == "solution"
+    return isinstance(item, type) and item.__module__ == "solution" and not stdtypes.is_namedtuple(item)
 
 
 def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
@@ -60,6 +60,8 @@ def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
 
 
 def _offer(peer: relay.Peer, item: Any) -> Any:
+    if isinstance(item, type) and stdtypes.is_namedtuple(item):
+        return {"namedtuple": [item.__name__, list(item._fields)]}  # type: ignore[attr-defined]
     path = stdtypes.shared_name(item)
     if path is not None:
         return {"shared": path}

@@ -88,6 +88,24 @@ def decode_value(tag: str, body: Any, decode: Callable[[Any], Any]) -> Any:
         raise ValueError("not an encoded value") from error
 
 
+_PLAIN_NAMEDTUPLE = frozenset(vars(collections.namedtuple("_plain", ""))) | {"__annotations__", "__orig_bases__"}
+
+
+def is_namedtuple(kind: type) -> bool:
+    """Whether the class is a namedtuple and nothing else: its instances cross by content."""
+    fields = kind.__dict__.get("_fields")
+    if not issubclass(kind, tuple) or type(fields) is not tuple:
+        return False
+    return set(vars(kind)) <= _PLAIN_NAMEDTUPLE | set(fields)
+
+
+def namedtuple_class(name: Any, fields: Any) -> Any:
+    """Our own class of that shape. Raises `ValueError`."""
+    if not isinstance(name, str) or not isinstance(fields, list) or not all(isinstance(f, str) for f in fields):
+        raise ValueError("not a namedtuple")
+    return _namedtuple(name, tuple(fields))
+
+
 @cache
 def _namedtuple(name: str, fields: tuple[str, ...]) -> Any:
     usable = name if name.isidentifier() and not keyword.iskeyword(name) else "tuple_"

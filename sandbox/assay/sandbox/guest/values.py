@@ -23,7 +23,7 @@ from typing import Any
 json_dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 """Bound at import, so that a program that patches the module `json` harms nobody but its own code."""
 MAX_DEPTH = 400
-MAX_NODES = 2_000_000
+MAX_NODES = 1_000_000
 MAX_NODE_CHAIN = 100_000
 
 

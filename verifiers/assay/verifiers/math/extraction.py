@@ -11,7 +11,7 @@ A last sentence that poses, asks, doubts or gives up holds no answer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.verifiers.extract import (
     Boxes,
@@ -45,8 +45,7 @@ _LABELS = words("problem question exercise step part page case figure equation c
 _WORD = re.compile(r"[A-Za-z']+")
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Extraction(NamedTuple):
     """An answer, or why there is none."""
 
     found: Found | None

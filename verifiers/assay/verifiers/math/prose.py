@@ -12,7 +12,8 @@ from assay.verifiers.extract.boxes import closing_brace
 from assay.verifiers.extract.found import Found, words
 from assay.verifiers.math import tables
 
-MAX_SENTENCE = 20_000
+_WINDOWS = (80, 400, 20_000)
+"""How many of the last characters are looked at; a longer sentence is cut."""
 _PIECE = re.compile(
     r"""
     (?P<cmd>\\[A-Za-z]+|\\.)
@@ -39,31 +40,49 @@ _MAX_UNIT_WORDS = 4
 
 
 def last_run(sentence: str) -> Found | None:
-    """The last run in `sentence`, or None."""
-    shift = max(0, len(sentence) - MAX_SENTENCE)
-    text = sentence[shift:]
+    """The last run in `sentence`, or None. The end is tried first: it mostly holds the whole run."""
+    for size in _WINDOWS:
+        shift = _window(sentence, size)
+        found = _last_in(sentence[shift:], whole=not shift)
+        if found is not None or not shift:
+            break
+    else:
+        found = _last_in(sentence[shift:], whole=True)
+    return None if found is None else Found(found.text, found.start + shift, found.end + shift)
+
+
+def _window(sentence: str, size: int) -> int:
+    """Where the last `size` characters start, moved to white space."""
+    start = len(sentence) - size
+    if start <= 0:
+        return 0
+    return next((i for i in range(start, max(start - 60, 0), -1) if sentence[i].isspace()), start)
+
+
+def _last_in(text: str, *, whole: bool) -> Found | None:
+    """The last run that surely starts in `text`: unless it is `whole`, one before which a run has ended."""
+    state = _runs(text)
     last: tuple[int, int] | None = None
-    for start, end in _runs(text):
+    for start, end in state.runs:
         if any(character.isalnum() or character in "∞π∅" for character in text[start:end]):
             last = (start, end)
-    if last is None:
+    if last is None or (not whole and not 0 <= state.first_end <= last[0]):
         return None
     start, end = last
     while end > start and text[end - 1] in ".,;:!? \t\n" and not (text[end - 1] == "!" and end < len(text)):
         end -= 1
-    return Found(text[start:end], start + shift, end + shift)
+    return Found(text[start:end], start, end)
 
 
-def _runs(text: str) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    state = _State(runs)
-    position = 0
-    while position < len(text):
-        match = _PIECE.match(text, position)
+def _runs(text: str) -> _State:
+    state = _State([])
+    position, size, piece = 0, len(text), _PIECE.match
+    while position < size:
+        match = piece(text, position)
         assert match is not None
         position = state.feed(text, match)
-    state.close()
-    return runs
+    state.close(size)
+    return state
 
 
 class _State:
@@ -78,8 +97,12 @@ class _State:
         self.joined = False
         self.depth = 0
         self.tied = False
+        self.first_end = -1
 
-    def close(self) -> None:
+    def close(self, at: int) -> None:
+        """End the run. `first_end` is where for the first time nothing before matters any more."""
+        if self.first_end < 0 and not self.depth:
+            self.first_end = at
         if self.start >= 0 and self.end > self.start:
             self.runs.append((self.start, self.end))
         self.start = self.end = -1
@@ -88,7 +111,7 @@ class _State:
 
     def take(self, match: re.Match[str], end: int) -> int:
         if self.units and not self.joined and not self.tied:
-            self.close()
+            self.close(match.start())
         self.units = 0
         if self.start < 0:
             self.start = match.start()
@@ -100,7 +123,7 @@ class _State:
         kind, piece = match.lastgroup, match.group()
         if kind == "ws":
             if "\n" in piece and not self.depth:
-                self.close()
+                self.close(match.end())
             return match.end()
         if kind == "word":
             return self.word(text, match, piece)
@@ -130,7 +153,7 @@ class _State:
             return self.take(match, match.end())
         if piece == "." and self.start >= 0 and text[match.end() : match.end() + 1] == ".":
             return self.take(match, match.end())
-        self.close()
+        self.close(match.end())
         return match.end()
 
     def word(self, text: str, match: re.Match[str], piece: str) -> int:
@@ -151,11 +174,11 @@ class _State:
     def unit(self, text: str, match: re.Match[str], lower: str) -> int:
         """A word that is no mathematics: a number's unit, or the end of the run."""
         if self.start < 0 or not self.number or self.joined or self.units >= _MAX_UNIT_WORDS:
-            self.close()
+            self.close(match.end())
             return match.end()
         self.tied = lower in _TIES
         if lower in _ENDS and not (self.tied and _NUMBER_NEXT.match(text, match.end())):
-            self.close()
+            self.close(match.end())
             return match.end()
         self.units += 1
         self.end = match.end()

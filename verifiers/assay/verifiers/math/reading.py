@@ -6,15 +6,17 @@ whole, or the side is `Opaque` and equal only as text. Reading never raises.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math import tables, units
-from assay.verifiers.math.nodes import Node, Unparsed
+from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
 from assay.verifiers.math.parser import parse
+from assay.verifiers.math.scalar import Scalar
 from assay.verifiers.math.shapes import value_of
-from assay.verifiers.math.tokens import Token, tokenise
+from assay.verifiers.math.tokens import Token, decimal, tokenise
 from assay.verifiers.math.values import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
 
 _ANNOUNCERS = words(
@@ -26,6 +28,7 @@ _ANNOUNCERS = words(
     have obtain it this which
     """
 )
+_PLAIN = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?")
 _LONGEST_ANNOUNCEMENT = 14
 _DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
     "wrong incorrect false possible guess example common mistake trap estimate square cube initial previous once"
@@ -65,6 +68,8 @@ class Reading:
 def read(text: str) -> Reading:
     """Read an answer."""
     bare = text.strip()
+    if _PLAIN.fullmatch(bare):
+        return _plain(text, bare)
     if bare[:2] == "**" == bare[-2:]:
         text = bare[2:-2]
     try:
@@ -80,6 +85,16 @@ def read(text: str) -> Reading:
     except RecursionError:
         return Reading(text, tuple(tokens), _unread(tokens, "nested too deep"))
     return Reading(text, tuple(tokens), value, tree)
+
+
+def _plain(text: str, digits: str) -> Reading:
+    """A plain number: what most answers are."""
+    number = Num(decimal(digits.lstrip("-")))
+    token = Token("num", digits.lstrip("-"), False)
+    if digits[0] != "-":
+        return Reading(text, (token,), One(Scalar(number)), number)
+    tree = neg(number)
+    return Reading(text, (Token("op", "-", False), token), One(Scalar(tree)), tree)
 
 
 def _squeezed(text: str) -> str:
