@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +14,7 @@ from assay.sandbox.jails import Jail, JailKind
 from assay.sandbox.nsjail import NsJail
 from assay.sandbox.selftest import Finding, probe
 from assay.sandbox.settings import Settings
+from assay.sandbox.uids import claim_block
 
 _START_TIMEOUT_S = 30
 
@@ -73,7 +75,8 @@ def _make(name: str, settings: Settings, built: image.Image, hierarchy: cgroups.
 
 
 def _nsjail(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
-    return NsJail(built=built, hierarchy=hierarchy, uid_base=settings.uid_base)
+    uid_base = claim_block(settings.uid_base) if os.getuid() == 0 else os.getuid()
+    return NsJail(built=built, hierarchy=hierarchy, uid_base=uid_base)
 
 
 _MAKERS: dict[str, Callable[[Settings, image.Image, cgroups.Hierarchy | None], Backend]] = {"nsjail": _nsjail}
