@@ -218,7 +218,7 @@ def _guest_sources() -> Iterable[tuple[str, bytes]]:
 
 
 def _skeleton_digest(library_folders: tuple[str, ...]) -> str:
-    digest = hashlib.sha256(seccomp.default_filter())
+    digest = hashlib.sha256(seccomp.default_filter() + seccomp.landlock_filter())
     for name, source in _guest_sources():
         digest.update(f"{name}:{len(source)}:".encode() + source)
     digest.update(
@@ -241,6 +241,7 @@ def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
     for name, source in _guest_sources():
         (guest / name).write_bytes(source)
     (top / "assay" / "filter").write_bytes(seccomp.default_filter())
+    (top / "assay" / "filter-landlock").write_bytes(seccomp.landlock_filter())
     compileall.compile_dir(top / "assay", quiet=2, stripdir=str(top), prependdir="/")
     (top / "etc" / "passwd").write_text(_PASSWD)
     (top / "etc" / "group").write_text("user:x:1000:\n")

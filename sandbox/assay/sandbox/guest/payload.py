@@ -30,7 +30,7 @@ ACTIONS = {
 }
 """Where each action is: (module of this package, function)."""
 _OWN_PACKAGE = __name__.rpartition(".")[0]
-_GUEST_PATH = __file__.partition("/assay/sandbox/")[0]
+_GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
 _loaded: dict[str, Any] = {"program": program}
 
 

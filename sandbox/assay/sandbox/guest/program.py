@@ -25,6 +25,7 @@ from importlib.machinery import SourceFileLoader
 from typing import Any
 
 Head = dict[str, Any]
+_HERE = os.path.dirname(__file__)
 
 
 def prepare_interpreter(argv: list[str], path: str) -> None:
@@ -121,7 +122,7 @@ def report(error: BaseException) -> int:
         print(error.code, file=sys.stderr)
         return 1
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith("/assay/"):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HERE):
         trace = trace.tb_next
     error = error.with_traceback(trace)
     try:
