@@ -62,6 +62,10 @@ class Service:
     """Answers like the real one. `script` holds faults for the next requests; `requests` keeps bodies."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
         self.script: deque[Any] = deque()
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []

@@ -1,9 +1,15 @@
-"""A service for the client's tests."""
+"""A service for the client's tests, and the command line run in this process."""
 
+import io
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from assay.client.cli import main
+
+from ._cli import Ran
 from ._service import Running, Service
 
 
@@ -21,7 +27,34 @@ def start() -> Iterator[Callable[..., Running]]:
         one.stop()
 
 
+@pytest.fixture(scope="session")
+def running() -> Iterator[Running]:
+    """One service for all tests: starting one takes a tenth of a second."""
+    one = Running(Service())
+    yield one
+    one.stop()
+
+
 @pytest.fixture
-def service(start: Callable[..., Running]) -> Running:
-    """One service."""
-    return start()
+def service(running: Running) -> Running:
+    """One service, as new."""
+    running.service.reset()
+    return running
+
+
+@pytest.fixture
+def assay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ran]:
+    """`assay ARGUMENTS`, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "argv", ["assay", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run

@@ -60,9 +60,11 @@ def test_no_more_requests_at_once_than_asked_for(service: Running) -> None:
 
 
 def test_the_key_is_sent_as_a_bearer_token(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    Client(service.url, api_key="one").score_one(item())
+    with Client(service.url, api_key="one") as client:
+        client.score_one(item())
     monkeypatch.setenv("ASSAY_API_KEY", "two")
-    Client(service.url).score_one(item())
+    with Client(service.url) as client:
+        client.score_one(item())
     assert [headers["authorization"] for headers in service.service.headers] == ["Bearer one", "Bearer two"]
 
 

@@ -1,12 +1,13 @@
 """JSON kept as its own text."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.client._rawjson import NotJson, split_array, split_object, whole_object
+from assay.client._rawjson import NotJson, member_spans, split_array, split_object, whole_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -21,6 +22,27 @@ def test_slices_are_the_values(members: dict[str, object], indent: int | None, a
     found, end = whole_object(text)
     assert end == len(text)
     assert {name: json.loads(text[start:stop]) for name, (_, start, stop) in found.items()} == members
+
+
+@given(st.dictionaries(st.text(), values, max_size=5), st.sampled_from([None, 2]), st.booleans())
+def test_the_quick_way_finds_the_same_spans(members: dict[str, object], indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(members, indent=indent, ensure_ascii=ascii_only)
+    found, _ = whole_object(text)
+    assert member_spans(text) == {name: (start, stop) for name, (_, start, stop) in found.items()}
+
+
+@given(st.text(alphabet='{}[]":,\\\n1e.-ab u0', max_size=30))
+def test_the_quick_way_refuses_the_same_texts(inner: str) -> None:
+    text = '{"a":' + inner + "}"
+    assert _accepts(member_spans, text) == _accepts(whole_object, text)
+
+
+def _accepts(read: Callable[[str], object], text: str) -> bool:
+    try:
+        read(text)
+    except NotJson:
+        return False
+    return True
 
 
 @given(st.lists(values, max_size=5))
@@ -42,5 +64,6 @@ def test_numbers_of_any_length_pass() -> None:
      '{"a":1 "b":2}', '{"a":1,"a":2}', '{"a":{"b":1,"b":2}}', '{"a":"\n"}', "{1:2}", '{"a":' + "[" * 100_000],
 )  # fmt: skip
 def test_refused(text: str) -> None:
-    with pytest.raises(NotJson):
-        whole_object(text)
+    for read in (whole_object, member_spans):
+        with pytest.raises(NotJson):
+            read(text)

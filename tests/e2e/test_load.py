@@ -81,7 +81,7 @@ def test_a_client_that_leaves_frees_its_lanes() -> None:
 
 def test_a_lane_is_confined() -> None:
     port = free_port()
-    with serving(port) as server:
+    with serving(port, ASSAY_SANDBOX_BACKENDS="[]") as server:
         status = [lane_status(process) for process in server.children(recursive=True)]
     lanes = [entry for entry in status if entry["Seccomp"] == "2"]
     assert len(lanes) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 from assay.client._errors import ProtocolError
 from assay.client._rawjson import NotJson, split_array, split_object
 from assay.wire.result import Result
+
+_FIRST = re.compile(r'\s*\{\s*"results"\s*:\s*').match
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,21 @@ def read_answers(body: bytes) -> list[Answer]:
     """The results of a ScoreResponse. Raises `ProtocolError`."""
     try:
         text = body.decode()
-        members, _ = split_object(text, numbers=True)
-        if "results" not in members:
-            raise NotJson("no results")
-        start = members["results"][1]
+        start = _results(text)
         return [_answer(value, text[begin:end]) for value, begin, end in split_array(text, start)]
     except (NotJson, UnicodeDecodeError) as error:
         raise ProtocolError(f"the answer is not a ScoreResponse: {error}") from None
+
+
+def _results(text: str) -> int:
+    """Where the array of results starts: first in the object, as services write it, or anywhere."""
+    first = _FIRST(text)
+    if first is not None and text.rstrip().endswith("}"):
+        return first.end()
+    members, _ = split_object(text)
+    if "results" not in members:
+        raise NotJson("no results")
+    return members["results"][1]
 
 
 def read_line(line: bytes) -> Answer | int:

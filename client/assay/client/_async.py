@@ -114,8 +114,10 @@ class AsyncClient:
         async def pump_all() -> None:
             try:
                 await _bounded(requests, pump, limit=self._max_in_flight)
-            finally:
+            except Exception:
                 await queue.put(None)
+                raise
+            await queue.put(None)
 
         producer = asyncio.create_task(pump_all())
         try:

@@ -154,10 +154,11 @@ class Core:
         uses = Counter(item.digest for item in large)
         shared = {item.digest: item for item in large if uses[item.digest] > 1 or item.digest in endpoint.references}
         for digest, item in shared.items():
-            if digest not in endpoint.references:
-                upload = endpoint.transport.put_reference(digest, item.reference or b"")
-                await chunk.deadline.bound(upload)
-                endpoint.references.add(digest)
+            async with endpoint.uploading:
+                if digest not in endpoint.references:
+                    upload = endpoint.transport.put_reference(digest, item.reference or b"")
+                    await chunk.deadline.bound(upload)
+                    endpoint.references.add(digest)
         return set(shared)
 
     def _bear(self, fault: AssayError, endpoint: Endpoint, patience: Counter[type[AssayError]]) -> None:

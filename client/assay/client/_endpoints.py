@@ -6,6 +6,7 @@ that long. While all rest, callers wait for the first to wake, spread over a lit
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ class Endpoint:
         self.transport = transport
         self.references: set[str] = set()
         """Digests of the references that were uploaded here."""
+        self.uploading = asyncio.Lock()
         self.in_flight = 0
         self.awake_at = 0.0
         self._failures = 0

@@ -36,6 +36,7 @@ class HttpTransport:
     shares_references = True
 
     def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
+        self._url = url
         key = api_key or os.environ.get("ASSAY_API_KEY")
         limits = httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
         socket = url.removeprefix("unix:").removeprefix("//") if url.startswith("unix:") else None
@@ -70,7 +71,7 @@ class HttpTransport:
                 if rest:
                     yield rest
         except httpx.HTTPError as error:
-            raise _broken(error) from error
+            raise _broken(self._url, error) from error
 
     async def put_reference(self, digest: str, body: bytes) -> None:
         """PUT /v1/references/{digest}."""
@@ -89,7 +90,7 @@ class HttpTransport:
         try:
             response = await self._client.request(method, path, timeout=timeout, **more)
         except httpx.HTTPError as error:
-            raise _broken(error) from error
+            raise _broken(self._url, error) from error
         except httpx.InvalidURL as error:
             raise ConfigurationError(f"not a URL that can be used: {error}") from error
         if not response.is_success:
@@ -97,10 +98,10 @@ class HttpTransport:
         return response.content
 
 
-def _broken(error: httpx.HTTPError) -> AssayError:
+def _broken(url: str, error: httpx.HTTPError) -> AssayError:
     if isinstance(error, httpx.UnsupportedProtocol):
         return ConfigurationError(str(error))
-    return ServiceUnavailable(f"no answer: {type(error).__name__}: {error}")
+    return ServiceUnavailable(f"no answer from {url}: {type(error).__name__}: {error}")
 
 
 def _fault(status: int, headers: Mapping[str, str], body: bytes) -> AssayError:

@@ -12,7 +12,17 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-_BLANK = re.compile(r"[ \t\n\r]*").match
+_WS = r"[ \t\n\r]*"
+_BLANK = re.compile(_WS).match
+_PLAIN_NAME = re.compile(rf'{_WS}"([^"\\\x00-\x1f]*)"{_WS}:{_WS}').match
+_PLAIN_MEMBER = re.compile(
+    rf'{_WS}"([^"\\\x00-\x1f]*)"{_WS}:{_WS}'
+    r'("[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*){0,500}"'
+    r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
+    rf"{_WS}([,}}])"
+).match
+"""A member whose value is no object or array, in one step; strings with many escapes take the long way."""
+_AFTER = re.compile(rf"{_WS}([,}}\]])").match
 
 
 class NotJson(ValueError):
@@ -45,17 +55,21 @@ def _skip(text: str, at: int) -> int:
     return match.end()
 
 
+def _fault(error: BaseException) -> NotJson:
+    if isinstance(error, NotJson):
+        return error
+    if isinstance(error, StopIteration):
+        return NotJson(f"a value is missing at character {error.value}")
+    if isinstance(error, RecursionError):
+        return NotJson("nested too deeply")
+    return NotJson(getattr(error, "msg", "a number is too long"))
+
+
 def _value(scan: Any, text: str, at: int) -> tuple[Any, int]:
     try:
         value, end = scan(text, at)
-    except StopIteration as error:
-        raise NotJson(f"a value is missing at character {error.value}") from None
-    except RecursionError:
-        raise NotJson("nested too deeply") from None
-    except NotJson:
-        raise
-    except ValueError as error:
-        raise NotJson(getattr(error, "msg", "a number is too long")) from None
+    except (StopIteration, ValueError, RecursionError) as error:
+        raise _fault(error) from None
     return value, int(end)
 
 
@@ -66,49 +80,97 @@ def split_object(text: str, at: int = 0, *, numbers: bool = False) -> tuple[dict
     """
     scan = _scan_values if numbers else _scan
     members: dict[str, tuple[Any, int, int]] = {}
-    at = _skip(text, at)
-    if text[at : at + 1] != "{":
-        raise NotJson("not an object")
-    at = _skip(text, at + 1)
+    at = _open(text, at, "{", "an object")
     if text[at : at + 1] == "}":
         return members, at + 1
     while True:
-        name, at = _value(scan, text, at)
-        at = _skip(text, at)
-        if not isinstance(name, str) or text[at : at + 1] != ":":
-            raise NotJson("a name and a colon are missing")
-        start = _skip(text, at + 1)
-        value, end = _value(scan, text, start)
+        plain = _PLAIN_NAME(text, at)
+        name, start = (plain[1], plain.end()) if plain else _escaped_name(text, at)
+        try:
+            value, end = scan(text, start)
+        except (StopIteration, ValueError, RecursionError) as error:
+            raise _fault(error) from None
         if name in members:
             raise NotJson("duplicate key in an object")
         members[name] = (value, start, end)
-        at = _skip(text, end)
-        mark = text[at : at + 1]
-        if mark == "}":
-            return members, at + 1
-        if mark != ",":
+        mark = _AFTER(text, end)
+        if mark is None or mark[1] == "]":
             raise NotJson("a comma or a closing brace is missing")
-        at = _skip(text, at + 1)
+        at = mark.end()
+        if mark[1] == "}":
+            return members, at
+
+
+def _open(text: str, at: int, bracket: str, kind: str) -> int:
+    at = _skip(text, at)
+    if text[at : at + 1] != bracket:
+        raise NotJson(f"not {kind}")
+    return _skip(text, at + 1)
+
+
+def _escaped_name(text: str, at: int) -> tuple[str, int]:
+    """A name with escapes, and where its value starts."""
+    at = _skip(text, at)
+    if text[at : at + 1] != '"':
+        raise NotJson("a name is missing")
+    name, at = _value(_scan, text, at)
+    at = _skip(text, at)
+    if text[at : at + 1] != ":":
+        raise NotJson("a colon is missing")
+    return str(name), _skip(text, at + 1)
 
 
 def split_array(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
     """Elements of the array at `at`, as `(value, start, end)` of the raw slice. Raises `NotJson`."""
-    at = _skip(text, at)
-    if text[at : at + 1] != "[":
-        raise NotJson("not an array")
-    at = _skip(text, at + 1)
+    at = _open(text, at, "[", "an array")
     if text[at : at + 1] == "]":
         return
     while True:
         value, end = _value(_scan_values, text, at)
         yield value, at, end
-        at = _skip(text, end)
-        mark = text[at : at + 1]
-        if mark == "]":
-            return
-        if mark != ",":
+        mark = _AFTER(text, end)
+        if mark is None or mark[1] == "}":
             raise NotJson("a comma or a closing bracket is missing")
-        at = _skip(text, at + 1)
+        if mark[1] == "]":
+            return
+        at = _skip(text, mark.end())
+
+
+def member_spans(text: str) -> dict[str, tuple[int, int]]:
+    """Where the values of a text's one object stand, as `name -> (start, end)`. Raises `NotJson`.
+
+    As `whole_object`, but quicker: values are not decoded.
+    """
+    spans: dict[str, tuple[int, int]] = {}
+    at = _open(text, 0, "{", "an object")
+    if text[at : at + 1] == "}":
+        return _nothing_after(text, at + 1, spans)
+    count = 0
+    while True:
+        count += 1
+        plain = _PLAIN_MEMBER(text, at)
+        if plain is not None:
+            spans[plain[1]] = plain.span(2)
+            at, mark = plain.end(), plain[3]
+        else:
+            named = _PLAIN_NAME(text, at)
+            name, start = (named[1], named.end()) if named else _escaped_name(text, at)
+            _, end = _value(_scan, text, start)
+            spans[name] = (start, end)
+            after = _AFTER(text, end)
+            if after is None or after[1] == "]":
+                raise NotJson("a comma or a closing brace is missing")
+            at, mark = after.end(), after[1]
+        if mark == "}":
+            if len(spans) != count:
+                raise NotJson("duplicate key in an object")
+            return _nothing_after(text, at, spans)
+
+
+def _nothing_after(text: str, at: int, spans: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    if _skip(text, at) != len(text):
+        raise NotJson("text after the object")
+    return spans
 
 
 def whole_object(text: str) -> tuple[dict[str, tuple[Any, int, int]], int]:

@@ -26,7 +26,7 @@ class ScoreRequest(WireModel):
     """A batch of completions to be scored."""
 
     items: list[Item] = Field(min_length=1)
-    defaults: Defaults | None = Field(  # type: ignore[valid-type]
+    defaults: Defaults | None = Field(
         None, description="Merged into each item at the top level; an item's own field wins."
     )
     deadline_s: float | None = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from assay.sandbox.jails import Jail, JailKind
 from assay.sandbox.nsjail import NsJail
 from assay.sandbox.selftest import Finding, probe
 from assay.sandbox.settings import Settings
+from assay.sandbox.uids import claim_block
 
 _START_TIMEOUT_S = 30
 
@@ -74,13 +76,18 @@ def _make(name: str, settings: Settings, built: image.Image, hierarchy: cgroups.
     return _MAKERS[name](settings, built, hierarchy)
 
 
+def _uid_base(settings: Settings) -> int:
+    """The first of the host uids of our jails: a block that no other supervisor here uses."""
+    return claim_block(settings.uid_base) if os.getuid() == 0 else settings.uid_base
+
+
 def _nsjail(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
-    return NsJail(built=built, hierarchy=hierarchy, uid_base=settings.uid_base)
+    return NsJail(built=built, hierarchy=hierarchy, uid_base=_uid_base(settings))
 
 
 def _landlock(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
     return HostJails(
-        mode="landlock", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=settings.uid_base
+        mode="landlock", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
     )
 
 
@@ -88,7 +95,7 @@ def _process(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarch
     if not settings.unsafe_no_isolation:
         raise Unavailable("no isolation at all: refused without unsafe_no_isolation (--unsafe-no-isolation)")
     return HostJails(
-        mode="none", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=settings.uid_base
+        mode="none", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
     )
 
 

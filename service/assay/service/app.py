@@ -42,6 +42,8 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await engine.start()
+        if settings.sandbox_backends:
+            await engine.open_sandbox()
         yield
         await engine.close(drain_s=settings.drain_s)
 
@@ -83,6 +85,11 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
     async def verifiers() -> Response:
         """What can be verified, each with the JSON schema of its reference."""
         return Response(front.verifiers(), media_type=JSON)
+
+    @app.get("/v1/isolation", tags=["about"])
+    async def isolation() -> Response:
+        """What isolates programs on this host, and which probes hold."""
+        return Response(json_of(front.engine.isolation()), media_type=JSON)
 
     @app.get("/healthz", tags=["about"])
     async def healthz() -> Mapping[str, str]:

@@ -88,6 +88,8 @@ class EmbeddedTransport:
         _, front = await self._front()
         if path == "/v1/verifiers":
             return front.verifiers()
+        if path == "/v1/isolation":
+            return json_of(front.engine.isolation())
         if path in ("/healthz", "/readyz"):
             return json_of({"status": "ok"})
         raise RequestRefused(Problem(type="urn:assay:problem:not_found", title="Not found", status=404))

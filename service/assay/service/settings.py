@@ -20,6 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from assay.sandbox import Settings as Sandbox
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -67,6 +68,11 @@ class Settings(BaseSettings):
     cache_mb: int = Field(64, ge=0, description="Verdict cache.")
     lane_memory_mb: int = Field(2048, ge=256)
     drain_s: float = Field(30.0, ge=0, description="SIGTERM: seconds to finish what is in hand.")
+    sandbox_backends: tuple[str, ...] = Field(
+        ("nsjail",), description="Isolation that may be used, in order; empty: no program is ever run."
+    )
+    sandbox_slots: int = Field(default_factory=default_lanes, gt=0, description="Programs at once.")
+    unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field(WARM, description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
 
@@ -97,8 +103,15 @@ class Settings(BaseSettings):
         """What the engine needs to know of these."""
         return EngineSettings(
             lanes=self.lanes, limits=Limits(**self.limits.model_dump()), plugins=self.verifiers, warm=self.warm,
-            cache_bytes=self.cache_mb * 1024 * 1024, lane_memory_mb=self.lane_memory_mb,
+            cache_bytes=self.cache_mb * 1024 * 1024, lane_memory_mb=self.lane_memory_mb, sandbox=self._sandbox(),
         )  # fmt: skip
+
+    def _sandbox(self) -> Sandbox | None:
+        if not self.sandbox_backends:
+            return None
+        return Sandbox(
+            backends=self.sandbox_backends, slots=self.sandbox_slots, unsafe_no_isolation=self.unsafe_no_isolation
+        )
 
 
 def load(config: Path | None, **overrides: Any) -> Settings:

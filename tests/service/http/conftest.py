@@ -16,7 +16,7 @@ JSON = {"content-type": "application/json"}
 
 @asynccontextmanager
 async def served(**settings: Any) -> AsyncIterator[tuple[FastAPI, httpx.AsyncClient]]:
-    app = create_app(Settings(lanes=2, warm=(), **settings))
+    app = create_app(Settings(lanes=2, warm=(), sandbox_backends=(), **settings))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:

@@ -42,6 +42,26 @@ def test_a_marker_wins_over_later_prose() -> None:
     assert number("##### 8", "hash4") == 0
 
 
+def test_markers_that_announce_one_answer_are_one() -> None:
+    text = "Final answer: The answer is 8."
+    assert number(text, "answer_line", multiple="reject") == 1
+    assert number("Answer: 8. The answer is 9.", "answer_line", multiple="reject") == 0
+    assert number("#### 8 #### 8", "hash4", multiple="reject") == 1
+
+
+def test_emphasis_around_a_marker_is_no_part_of_the_answer() -> None:
+    assert number("**#### 8**", "hash4") == number("***#### 8***\n", "hash4") == number("`#### 8`", "hash4") == 1
+    assert reward("*#### x*", mode="string", gold="x", extract="hash4") == 1
+    assert reward("#### x*", mode="string", gold="x", extract="hash4") == 0
+
+
+def test_several_answers_are_flagged_and_the_reward_stays() -> None:
+    row = {"mode": "number", "gold": "8", "extract": "boxed"}
+    assert verdict(r"\boxed{7} \boxed{8}", **row).flags == ("multiple_answers",)
+    assert verdict(r"\boxed{7} \boxed{8}", **row).reward == 1
+    assert verdict(r"\boxed{8.0} \boxed{8}", **row).flags == ()
+
+
 def test_the_last_one_counts() -> None:
     assert number("#### 3\n#### 8", "hash4") == 1
     assert number(r"\boxed{8} then \boxed{3}", "boxed") == 0
@@ -78,6 +98,31 @@ def test_thinking_is_left_out_unless_kept() -> None:
     assert number("<think>#### 8", "hash4") == 0
 
 
+PIECES = ["<answer>", "</answer>", "<think>", "</think>", "\\boxed{", "}", "####", "Answer: ", "答案是",
+          "the answer is ", "A", "B.", "(", ")", "8", "-", "$", "1,000", ".", "\n", " ", "**", "e9", "é", "−",
+          ",", "½", "\\text{", "٣"]  # fmt: skip
+ROWS = [
+    {"mode": "string", "gold": "8", "normalise": ["casefold", "strip_punct", "articles", "ws"]},
+    {"mode": "number", "gold": "8", "tol": {"abs": 1.5}}, {"mode": "quantity", "gold": "8 e"},
+    {"mode": "set", "gold": ["8", "1000"], "item": "number"}, {"mode": "list", "gold": ["A", "B"]},
+    {"mode": "choice", "gold": ["A"], "multi": True, "choices": ["8", "B."]},
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(),
+    st.sampled_from(ROWS),
+    st.sampled_from(sorted(EXTRACTORS)),
+    st.sampled_from(["last", "first", "reject"]),
+)
+def test_no_text_gets_anything_but_a_verdict(text: str, row: dict[str, object], extract: str, multiple: str) -> None:
+    if extract == "choice" and row["mode"] != "choice":
+        extract = "whole"
+    said = verdict(text, **row, extract=extract, multiple=multiple)
+    assert said.reward in (0.0, 1.0) and said.score == said.reward
+    assert said == verdict(text, **row, extract=extract, multiple=multiple)
+
+
 def test_the_span_points_at_the_answer() -> None:
     spec = VERIFIER.prepare(ExactReference(mode="number", gold="8", extract="boxed"))
     text = "<think>é</think> it is \\boxed{ 8 }"
@@ -90,6 +135,7 @@ def test_an_explanation_says_how() -> None:
     assert told["why"] and told["golds"] and told["rule"].startswith("whole")
 
 
+@pytest.mark.parametrize("multiple", ["last", "reject"])
 @pytest.mark.parametrize("extract", sorted(EXTRACTORS))
 @pytest.mark.parametrize(
     "text",
@@ -100,9 +146,9 @@ def test_an_explanation_says_how() -> None:
     ],
     ids=lambda text: repr(text[:8]),
 )  # fmt: skip
-def test_hostile_text_takes_linear_time(text: str, extract: str) -> None:
+def test_hostile_text_takes_linear_time(text: str, extract: str, multiple: str) -> None:
     mode = "choice" if extract == "choice" else "string"
     gold = "A" if extract == "choice" else "x"
     start = time.process_time()
-    reward(text, mode=mode, gold=gold, extract=extract)
+    reward(text, mode=mode, gold=gold, extract=extract, multiple=multiple)
     assert time.process_time() - start < 5

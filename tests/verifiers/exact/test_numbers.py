@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.verifiers.exact.numbers import around, compare, contains, parse_number
+from assay.verifiers.exact.numbers import around, compare, contains, parse_number, to_text
 
 from ._rows import reward
 
@@ -86,6 +86,12 @@ def test_intervals_agree_with_fractions(gold: object, value: object, absolute: f
     x, y = Fraction(str(gold)), Fraction(str(value))
     room = max(Fraction(str(absolute)), Fraction(str(relative)) * abs(x))
     assert contains(around(centre, absolute=absolute, relative=relative), number) == (abs(x - y) <= room)
+
+
+@given(st.one_of(decimals, st.decimals(allow_nan=False, allow_infinity=False)))
+def test_what_is_shown_is_the_number(value: object) -> None:
+    number = parse_number(str(value))
+    assert number is not None and parse_number(to_text(number)) == number
 
 
 @given(st.integers(), st.integers(0, 6), st.booleans())

@@ -20,8 +20,10 @@ from assay.verifiers.base import Verifier
 from assay.wire.envelope import VerifierInfo
 
 BUILT_IN: dict[str, str] = {
+    "code": "assay.verifiers.code:CodeVerifier",
     "exact": "assay.verifiers.exact:ExactVerifier",
     "given": "assay.verifiers.given:GivenVerifier",
+    "math": "assay.verifiers.math:MathVerifier",
 }
 """Name -> where the class is."""
 

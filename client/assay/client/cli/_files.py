@@ -51,6 +51,9 @@ class Sink(Protocol):
     def close(self) -> None:
         """All rows are written."""
 
+    def abandon(self) -> None:
+        """No more rows will come: keep what is whole."""
+
 
 class JsonlSink:
     """One line per row, written and flushed chunk by chunk: a kill loses only what is in flight."""
@@ -71,6 +74,9 @@ class JsonlSink:
     def close(self) -> None:
         """Nothing is kept back."""
 
+    def abandon(self) -> None:
+        """Nothing is kept back."""
+
 
 @contextmanager
 def open_output(name: str, *, mode: str = "wb") -> Iterator[BinaryIO]:
@@ -84,7 +90,7 @@ def open_output(name: str, *, mode: str = "wb") -> Iterator[BinaryIO]:
 
 def _open(name: str, mode: str) -> BinaryIO:
     try:
-        return open(name, mode)  # type: ignore[return-value]
+        return open(name, mode, buffering=1 << 20)  # type: ignore[return-value]
     except OSError as error:
         raise Unusable(f"{error.strerror or error}", source=name) from None
 

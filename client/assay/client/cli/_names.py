@@ -32,8 +32,8 @@ ALIASES = {
 """What other tools call a field. `prompt` is optional: its aliases are never missed."""
 REQUIRED = ("verifier", "completion", "reference")
 
-_FEW, _LONG = 4, 9
-"""Shorter names are compared by case and plural only; from `_LONG` letters on, two letters may be off."""
+_FEW, _LONG = 5, 9
+"""In shorter names only neighbours may be swapped (`stop` is not `step`); from `_LONG` letters on, two may be off."""
 
 
 def misnamed(names: Iterable[str]) -> tuple[str, str] | None:
@@ -64,8 +64,9 @@ def near_miss(name: str) -> str | None:
             return field
     for field in ITEM_FIELDS:
         target = _plain(field)
-        room = 0 if len(target) < _FEW else 1 if len(target) < _LONG else 2
-        if room and within(plain, target, room):
+        room = 1 if len(target) < _LONG else 2
+        short = len(target) < _FEW
+        if within(plain, target, room) and (not short or sorted(plain) == sorted(target)):
             return field
     return None
 

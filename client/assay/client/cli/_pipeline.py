@@ -1,6 +1,7 @@
 """Rows in, rows and answers out, in order, with a bounded window of requests under way.
 
-The reader runs in a thread, a chunk at a time, so that a slow pipe does not hold up what is in flight.
+A pipe is read in a thread, so that a slow one does not hold up what is in flight; a file is read in
+place, for two threads that take turns cost more than the reading.
 Bad input ends the run only after every row before it is through.
 """
 
@@ -36,6 +37,7 @@ async def score_rows(
     explain: Collection[str] = (),
     deadline_s: float | None = None,
     defaults: bytes | None = None,
+    slow: bool = False,
 ) -> AsyncIterator[Scored]:
     """Score the rows that are not settled."""
     guarded = Guarded(rows)
@@ -45,7 +47,7 @@ async def score_rows(
     try:
         while more or pending:
             while more and len(pending) < window:
-                chunk = await asyncio.to_thread(_next, source)
+                chunk = await asyncio.to_thread(_next, source) if slow else _next(source)
                 more = chunk is not None
                 if chunk is not None:
                     pending.append(asyncio.create_task(_score(client, chunk, explain, deadline_s, defaults)))

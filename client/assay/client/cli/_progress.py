@@ -30,7 +30,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
-        elif not self._quiet:
+        elif self._rows and not self._quiet:
             self._line()
 
     def add(self, *, rows: int, size: int) -> None:

@@ -89,12 +89,11 @@ def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
     return result if list(members) == ["result"] and isinstance(result, dict) else None
 
 
-def check_versions(found: Survey, offered: Mapping[str, int]) -> None:
+def check_version(verifier: str, offered: Mapping[str, int]) -> None:
     """Refuse to mix verdicts of two versions of one verifier. Raises `Unusable`."""
-    for verifier in sorted(found.verifiers):
-        name, _, version = verifier.rpartition("@")
-        if name in offered and str(offered[name]) != version:
-            raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh")
+    name, _, version = verifier.rpartition("@")
+    if name in offered and str(offered[name]) != version:
+        raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh")
 
 
 def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from assay.client._answers import Answer
 from assay.client._items import Encoded
-from assay.client._rawjson import NotJson, split_object, whole_object
+from assay.client._rawjson import NotJson, member_spans, split_object
 from assay.client.cli._faults import Unusable
 from assay.client.cli._names import misnamed
 from assay.wire.item import ITEM_FIELDS
@@ -23,7 +23,7 @@ LONGEST_LINE = 256 << 20
 """Bytes."""
 SLIM = frozenset({"completion", "prompt", "reference", "result"})
 """Members that `--slim` leaves out (`result` is always written anew)."""
-_SENT = tuple(name for name in ITEM_FIELDS if name not in ("id", "reference"))
+_SENT = frozenset(ITEM_FIELDS) - {"id", "reference"}
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Row:
     id: str
     group: str | None
     settled: str | None = None
+    origin: Any = None
+    """The record that a Parquet row came from."""
 
     @property
     def size(self) -> int:
@@ -55,8 +57,8 @@ class Row:
 
     def item(self, *, explain: bool = False) -> Encoded:
         """The item, its id the row's index."""
-        text, spans = self.text, self.spans
-        fields = [f'"{name}":{text[spans[name][0] : spans[name][1]]}' for name in _SENT if name in spans]
+        text = self.text
+        fields = [f'"{name}":{text[start:end]}' for name, (start, end) in self.spans.items() if name in _SENT]
         if explain:
             fields = [field for field in fields if not field.startswith('"options":')]
             fields.append(f'"options":{json.dumps({**(self.value("options") or {}), "explain": True})}')
@@ -71,7 +73,7 @@ class Row:
     def head(self, *, slim: bool) -> str:
         """What the output line starts with: the row as it is, or without its large members."""
         if not slim and "result" not in self.spans:
-            return self.text[: max((end for _, end in self.spans.values()), default=1)]
+            return self.text[: next(reversed(self.spans.values()))[1]] if self.spans else "{"
         kept = (name for name in self.spans if name not in SLIM and (slim or name != "result"))
         if not slim:
             kept = (name for name in self.spans if name != "result")
@@ -81,9 +83,9 @@ class Row:
         """The output line: the row with its result spliced in before the closing brace."""
         head = self.head(slim=slim)
         comma = "" if head == "{" else ","
-        return f'{head}{comma}"result":{self._with_id(answer)}}}'
+        return f'{head}{comma}"result":{self.result(answer)}}}'
 
-    def _with_id(self, answer: Answer) -> str:
+    def result(self, answer: Answer) -> str:
         """The result's text, carrying the row's own id (its index where it has none)."""
         raw = self.raw("id")
         if raw is None or raw == "null":
@@ -110,26 +112,33 @@ def parse_row(data: bytes, *, index: int, line: int, source: str) -> Row:
     """One row. Raises `Unusable`."""
     try:
         text = data.decode("utf-8-sig" if index == 0 else "utf-8").strip()
-        members, _ = whole_object(text)
+        spans = member_spans(text)
     except UnicodeDecodeError:
         raise Unusable("not UTF-8", line=line, source=source) from None
     except NotJson as error:
         raise Unusable(f"not a JSON object: {error}", line=line, source=source) from None
-    wrong = misnamed(members)
+    wrong = misnamed(spans)
     if wrong is not None:
         raise Unusable(f"column {wrong[0]!r}: did you mean {wrong[1]!r}?", line=line, source=source)
-    name = members["id"][0] if "id" in members else None
-    if name is not None and text[members["id"][1]] != '"':
+    name = _string(text, spans.get("id"))
+    if name is None and spans.get("id") and text[spans["id"][0]] != "n":
         raise Unusable("field 'id' must be a string", line=line, source=source)
-    group = members["group"][0] if "group" in members else None
     return Row(
         index=index,
         line=line,
         text=text,
-        spans={member: (start, end) for member, (_, start, end) in members.items()},
+        spans=spans,
         id=str(index) if name is None else name,
-        group=group if isinstance(group, str) else None,
+        group=_string(text, spans.get("group")),
     )
+
+
+def _string(text: str, span: tuple[int, int] | None) -> str | None:
+    """The string at `span`, or None if there is none."""
+    if span is None or text[span[0]] != '"':
+        return None
+    raw = text[span[0] + 1 : span[1] - 1]
+    return raw if "\\" not in raw else str(json.loads(text[span[0] : span[1]]))
 
 
 def _lines(stream: BinaryIO, *, source: str) -> Iterator[bytes]:

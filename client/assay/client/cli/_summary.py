@@ -86,7 +86,11 @@ class Summary:
 
     def add(self, result: Mapping[str, Any]) -> None:
         """Count one result."""
-        self.tallies.setdefault(str(result.get("verifier")), Tally()).add(result)
+        name = str(result.get("verifier"))
+        tally = self.tallies.get(name)
+        if tally is None:
+            tally = self.tallies[name] = Tally()
+        tally.add(result)
         error = result.get("error")
         if error:
             self.errors[str(error.get("code"))] += 1

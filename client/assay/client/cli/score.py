@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -27,7 +28,8 @@ from assay.client.cli._files import (
     open_rows,
     total_bytes,
 )
-from assay.client.cli._pipeline import score_rows
+from assay.client.cli._parts import Parts
+from assay.client.cli._pipeline import Scored, score_rows
 from assay.client.cli._progress import Progress
 from assay.client.cli._rows import Row
 from assay.client.cli._summary import Summary
@@ -92,9 +94,7 @@ async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
     """The whole run; the number of rows that may be scored again."""
     async with client:
         if is_parquet(job.output):
-            from assay.client.cli._parquet import score_to_parquet
-
-            await score_to_parquet(client, job, resume=resume)
+            await _to_parquet(client, job, Parts(job.output, slim=job.slim), resume=resume)
         elif resume:
             await _resume(client, job)
         else:
@@ -109,7 +109,9 @@ async def _resume(client: AsyncClient, job: Job) -> None:
     with open_rows(job.rows) as rows:
         found = resuming.survey(job.output, rows, slim=job.slim)
     if found.verifiers:
-        resuming.check_versions(found, {info.name: info.version for info in await client.verifiers()})
+        offered = {info.name: info.version for info in await client.verifiers()}
+        for verifier in sorted(found.verifiers):
+            resuming.check_version(verifier, offered)
     for name, tally in found.summary.tallies.items():
         job.summary.tallies[name] = tally
     job.summary.errors += found.summary.errors
@@ -133,17 +135,46 @@ async def _again(client: AsyncClient, job: Job, retryable: Iterable[int]) -> Non
     os.replace(beside, job.output)
 
 
+async def _to_parquet(client: AsyncClient, job: Job, parts: Parts, *, resume: bool) -> None:
+    """Part files while running, then one file; a resumed run keeps the parts that are there."""
+    kept = 0
+    if resume:
+        offered = {info.name: info.version for info in await client.verifiers()}
+        with open_rows(job.rows) as rows:
+            kept = parts.check(rows, offered)
+        again = parts.retryable()
+    else:
+        parts.clear()
+        again = set()
+    with open_rows(job.rows) as rows:
+        redone = parts.settled(islice(rows, kept), again, job.summary)
+        await run_pass(client, job, redone, parts.rewriter())
+    with open_rows(job.rows) as rows:
+        await run_pass(client, job, islice(rows, kept, None), parts.appender(kept))
+    parts.join()
+
+
 async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: Sink) -> None:
     """Score `rows` into `sink`."""
     scored_chunks = score_rows(
-        client, rows, window=WINDOW, explain=job.explain, deadline_s=job.deadline_s, defaults=job.defaults
-    )
-    with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
-        async for scored in scored_chunks:
-            sink.write(scored)
-            count(job.summary, scored)
-            progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
-            for row in scored.rows:
-                if row.id in job.explain and row.index in scored.answers:
-                    explain(row, scored.answers[row.index].fields, sys.stderr)
+        client, rows, window=WINDOW, explain=job.explain, deadline_s=job.deadline_s, defaults=job.defaults,
+        slow=not os.path.isfile(job.rows),
+    )  # fmt: skip
+    try:
+        with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
+            async for scored in scored_chunks:
+                sink.write(scored)
+                _report(job, scored, progress)
+    except BaseException:
+        sink.abandon()
+        raise
     sink.close()
+
+
+def _report(job: Job, scored: Scored, progress: Progress) -> None:
+    count(job.summary, scored)
+    progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
+    if job.explain:
+        for row in scored.rows:
+            if row.id in job.explain and row.index in scored.answers:
+                explain(row, scored.answers[row.index].fields, sys.stderr)

@@ -27,7 +27,8 @@ def candidate_of(job: Job) -> Candidate:
         final_state=fields.get("final_state"),
         has_final_state="final_state" in fields,
         truncated=_typed(fields, "truncated", bool, False),
-        options={"timeout_s": job.timeout_s, "cpu_s": job.cpu_s, "owner": job.owner},
+        options={"timeout_s": job.timeout_s, "cpu_s": job.cpu_s},
+        owner=job.owner,
         explain=job.explain,
     )
 

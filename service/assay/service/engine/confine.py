@@ -35,7 +35,7 @@ _FS_EXECUTE, _FS_READ_FILE, _FS_READ_DIR = 1, 1 << 2, 1 << 3
 _FS_RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 
 
-def confine(*, number: int, memory_mb: int, readable: Iterable[Path] = ()) -> tuple[str, ...]:
+def confine(*, number: int, memory_mb: int, readable: Iterable[Path] = (), sandbox: bool = False) -> tuple[str, ...]:
     """Give up what a lane does not need; returns what is in force. Raises OSError if a layer fails."""
     held = ["rlimits", _become(FIRST_UID + number)]
     _limit(memory_mb)
@@ -44,7 +44,7 @@ def confine(*, number: int, memory_mb: int, readable: Iterable[Path] = ()) -> tu
     if _landlock([*_interpreter_folders(), *readable]):
         held.append("landlock")
     if platform.machine() == "x86_64":
-        _seccomp()
+        _seccomp(["lane.syscalls", *(["lane-sandbox.syscalls"] if sandbox else [])])
         held.append("seccomp")
     return tuple(held)
 
@@ -99,7 +99,7 @@ def _landlock(folders: list[Path]) -> bool:
     if ruleset < 0:
         raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
     system = [Path(p) for p in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache",
-                                "/dev/null", "/dev/urandom", "/proc/self")]  # fmt: skip
+                                "/dev/null", "/dev/urandom")]  # fmt: skip
     for path in [*folders, *system]:
         if path.exists():
             _allow_reading(ruleset, path)
@@ -119,9 +119,9 @@ def _allow_reading(ruleset: int, path: Path) -> None:
         os.close(fd)
 
 
-def _seccomp() -> None:
-    text = files("assay.service.engine").joinpath("lane.syscalls").read_text()
-    program = assemble(parse_policy(text))
+def _seccomp(policies: list[str]) -> None:
+    folder = files("assay.service.engine")
+    program = assemble(parse_policy("".join(folder.joinpath(name).read_text() for name in policies)))
     buffer = ctypes.create_string_buffer(program, len(program))
     filter_ = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_, 0, 0) != 0:

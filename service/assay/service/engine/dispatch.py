@@ -9,6 +9,7 @@ A SIGKILL that is not ours (an operator, the kernel's OOM killer) is forgiven a 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -19,6 +20,7 @@ from assay.service.engine.lane import EngineLane
 from assay.service.engine.lanes import Lanes
 from assay.service.engine.protocol import Chunk, Job, Kind, Phase, Report, Reports
 from assay.service.engine.queue import FairQueue
+from assay.service.engine.sandboxes import SandboxHost
 from assay.service.engine.settings import EngineSettings
 from assay.service.engine.tickets import Stage, Ticket
 
@@ -40,8 +42,9 @@ class Dispatcher:
         self._settle = settle
         self._costs: dict[str, float] = {}
         self._queues = {kind: FairQueue(self._cost) for kind in (False, True)}
+        self._opening: asyncio.Task[None] | None = None
         self._alone: dict[bool, deque[Ticket]] = {False: deque(), True: deque()}
-        self.sandbox: bool = False
+        self.sandbox = SandboxHost(settings.sandbox, on_ready=self._sandbox_ready)
         self.lanes = Lanes(settings, self)
 
     # --- tickets in ---
@@ -63,7 +66,24 @@ class Dispatcher:
 
     def put(self, ticket: Ticket) -> None:
         """Take a ticket in; call `pump` after the last one."""
+        if ticket.sandboxed and not self.sandbox.ready:
+            self._want_sandbox()
         self._queues[ticket.sandboxed].put(ticket)
+
+    def _want_sandbox(self) -> None:
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._open_sandbox())
+
+    async def _open_sandbox(self) -> None:
+        await self.sandbox.start()
+        if not self.sandbox.possible:
+            for ticket in self._queues[True].drain():
+                self._settle(ticket, _no_sandbox(ticket, self.sandbox.failure))
+
+    def _sandbox_ready(self) -> None:
+        assert self._settings.sandbox is not None
+        self.lanes.open_sandbox_lanes(self._settings.sandbox.slots, self.sandbox)
+        self.pump()
 
     def pump(self) -> None:
         """Give waiting tickets to lanes that have room."""
@@ -151,14 +171,17 @@ class Dispatcher:
             broken = report.kind in (Kind.FAILED, Kind.OVERRUN)
             self._settle(ticket, _broken(ticket) if broken else _blamed(ticket))
         elif report.kind == Kind.FAILED:
-            resources = report.detail in ("MemoryError", "RecursionError")
+            ticket.detail = report.detail
+            resources = report.detail.startswith(("MemoryError", "RecursionError"))
             self._suspect(ticket, "resource_limit" if resources else "verifier_error")
         elif report.kind == Kind.OVERRUN:
             ticket.reason = "resource_limit"
             self._settle(ticket, _blamed(ticket))
-        elif report.kind == Kind.NEEDS_SANDBOX and self.sandbox and not ticket.sandboxed:
+        elif report.kind == Kind.NEEDS_SANDBOX and not ticket.sandboxed:
             ticket.sandboxed, ticket.running = True, False
-            self._queues[True].put_back(ticket)
+            self.put(ticket)
+        elif report.error == "sandbox_unavailable" and not self.sandbox.ready and ticket.lost < FORGIVEN:
+            self._again(ticket, charged=True)  # the supervisor died under it
         else:
             self._settle(ticket, report)
 
@@ -228,6 +251,7 @@ class Dispatcher:
 
     def watch(self) -> None:
         """Kill lanes whose item is over its budget or stuck, or whose items nobody wants any more."""
+        self.sandbox.watch()
         for lane in self.lanes.alive:
             unwanted = bool(lane.assigned) and not any(t.wanted for t in lane.assigned)
             if lane.overrun() or (unwanted and time.monotonic() - lane.since > CANCELLED_AFTER_S):
@@ -239,8 +263,8 @@ def _job(ticket: Ticket) -> Job:
     work = ticket.work
     text, messages = (work.completion, None) if isinstance(work.completion, str) else (None, work.completion)
     return Job(
-        ticket.seq, work.facts.name, work.reference_digest, text, messages, work.fields, work.cpu_s,
-        work.options.timeout_s, work.owner, work.options.explain, ticket.stage is Stage.CANARY,
+        ticket.seq, work.facts.name, work.reference_digest, text, messages, work.fields, work.budget_s,
+        work.options.cpu_s, work.options.timeout_s, work.owner, work.options.explain, ticket.stage is Stage.CANARY,
     )  # fmt: skip
 
 
@@ -255,9 +279,13 @@ def _blamed(ticket: Ticket) -> Report:
     return Report(ticket.seq, Kind.VERDICT, reward=0.0, score=0.0, reason=ticket.reason)
 
 
+def _no_sandbox(ticket: Ticket, why: str) -> Report:
+    return Report(ticket.seq, Kind.NO_VERDICT, error="sandbox_unavailable", detail=why[:500], retryable=True)
+
+
 def _broken(ticket: Ticket) -> Report:
     code = "verifier_error" if ticket.reason == "verifier_error" else "worker_lost"
-    detail = "the verifier fails on this reference whatever the completion"
+    detail = f"the verifier fails on this reference whatever the completion: {ticket.detail or 'its lane dies'}"
     return Report(ticket.seq, Kind.NO_VERDICT, error=code, detail=detail, retryable=code == "worker_lost")
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from assay.service.engine.cache import ReferenceStore, VerdictCache
 from assay.service.engine.dispatch import Dispatcher
-from assay.service.engine.errors import EngineClosed, EnvelopeFault, Overloaded
+from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake import Intake
 from assay.service.engine.keys import item_key
 from assay.service.engine.protocol import Report
@@ -118,7 +118,7 @@ class Engine:
             raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
 
     def _take_in(self, submission: Submission, index: int, work: Work) -> None:
-        key = item_key(work)
+        key = item_key(work, fingerprint=self._dispatch.sandbox.fingerprint)
         report = self._cache.get(key)
         if report is not None:
             self._settle_item(submission, index, Scored(report, None, key, cached=True))
@@ -193,6 +193,16 @@ class Engine:
             if self.depth:
                 self._rate = RATE_MEMORY * self._rate + (1 - RATE_MEMORY) * rate
 
+    async def open_sandbox(self) -> None:
+        """Start the sandbox now rather than with the first item that needs it. Raises EngineUnavailable."""
+        await self._dispatch.sandbox.start()
+        if not self._dispatch.sandbox.ready:
+            raise EngineUnavailable(f"no sandbox: {self._dispatch.sandbox.failure}")
+
+    def isolation(self) -> dict[str, object]:
+        """What isolates programs on this host, and what holds."""
+        return self._dispatch.sandbox.isolation()
+
     async def close(self, *, drain_s: float = 0.0) -> None:
         """Take nothing in any more, finish what is in hand for so many seconds, then end the lanes."""
         self._closing = True
@@ -204,6 +214,7 @@ class Engine:
         if self._watch is not None:
             self._watch.cancel()
         await self._dispatch.lanes.close()
+        await self._dispatch.sandbox.close()
 
     def _abandon(self, submission: Submission) -> None:
         for waiter in list(submission.waiters):

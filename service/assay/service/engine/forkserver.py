@@ -8,6 +8,7 @@ the lane's pidfd and tells each death. When the engine is gone, the socket close
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -59,7 +60,8 @@ def main() -> None:
     _warm_up(sys.argv[2:])
     lanes: set[int] = set()
     try:
-        _serve(control, wake_read, lanes)
+        with contextlib.suppress(ConnectionError):  # the engine is gone
+            _serve(control, wake_read, lanes)
     finally:
         for pid in lanes:
             os.kill(pid, signal.SIGKILL)
@@ -84,10 +86,7 @@ def _serve(control: socket.socket, wake: int, lanes: set[int]) -> None:
             os.read(wake, 4096)
             _reap(control, lanes)
         if control.fileno() in ready:
-            try:
-                message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
-            except ConnectionError:
-                return  # the engine is gone
+            message, fds, _, _ = socket.recv_fds(control, MESSAGE, FDS)
             if not message:
                 return
             lanes.add(_start(control, orders.decode(message), fds))
@@ -115,6 +114,8 @@ def _become_lane(control: socket.socket, order: Order, fds: list[int]) -> None:
             os.environ["ASSAY_SANDBOX_FD"] = str(fds[2])
         worker.main(socket.socket(fileno=fds[0]), fds[1], order.options, stuck_s=order.stuck_s)
         status = 0
+    except ConnectionError:
+        pass  # the engine is gone, and with it everybody who could be told
     except BaseException:  # a lane's last words; never a completion's text, only where it broke
         for frame in traceback.extract_tb(sys.exc_info()[2])[-3:]:
             print(f"assay lane: {sys.exc_info()[0]} at {frame.filename}:{frame.lineno}", file=sys.stderr)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -70,14 +71,14 @@ class Judge:
         except (NoVerdict, OverflowError) as refused:
             return _no_verdict(job.seq, _as_no_verdict(refused))
         try:
-            self._begin(Phase.VERIFY, job.cpu_s, verifier.wall_s(spec) or self._stuck_s)
+            self._begin(Phase.VERIFY, job.budget_s, verifier.wall_s(spec) or self._stuck_s)
             return _verdict(job.seq, verifier.verify(spec, candidate))
         except Overrun:
             return Report(job.seq, Kind.OVERRUN)
         except NoVerdict as refused:
             return _no_verdict(job.seq, refused)
         except Exception as failure:  # the verifier's fault or the completion's: the engine finds out which
-            return Report(job.seq, Kind.FAILED, detail=type(failure).__name__)
+            return Report(job.seq, Kind.FAILED, detail=_place(failure))
 
     def _spec(self, verifier: AnyVerifier, job: Job, reference: bytes) -> Any:
         key = (job.verifier, job.reference)
@@ -103,6 +104,15 @@ def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
         return InvalidReference("reference: too expensive to prepare", field="reference")
     except Exception as failure:
         return InvalidReference(f"reference: {type(failure).__name__} in prepare", field="reference")
+
+
+def _place(failure: Exception) -> str:
+    """What was raised, and where: the file and line tell a plugin's author enough, and hold no completion."""
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return type(failure).__name__ + where
 
 
 def _refusal(error: ValidationError) -> InvalidReference:

@@ -26,7 +26,9 @@ def item_key(work: Work, *, fingerprint: bytes = b"") -> bytes:
 def _parts(work: Work, fingerprint: bytes) -> list[bytes]:
     facts, options, completion = work.facts, work.options, work.completion
     text = isinstance(completion, str)
-    head = f"{facts.label}\0{options.timeout_s}\0{work.cpu_s}\0{options.explain}\0{'text' if text else 'messages'}"
+    kind = "text" if text else "messages"
+    limits = (options.timeout_s, options.cpu_s, work.budget_s, options.explain)
+    head = f"{facts.label}\0{limits}\0{kind}"
     parts = [
         _FORMAT, head.encode(), work.reference_digest, work.owner.encode(),
         fingerprint if facts.sandboxed else b"",

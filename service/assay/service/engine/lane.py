@@ -57,6 +57,7 @@ class EngineLane(asyncio.Protocol):
         self.killed_by_us = False
         self._events = events
         self._buffer = bytearray()
+        self._greeted = False
         self._transport: asyncio.Transport | None = None
         self._pidfd: int | None = None
         self._pid: int | None = None
@@ -159,7 +160,8 @@ class EngineLane(asyncio.Protocol):
             self._frame(frame)
 
     def _frame(self, frame: bytes) -> None:
-        if self.state is State.STARTING:
+        if not self._greeted:
+            self._greeted = True
             self._events.hello(self, msgspec.msgpack.decode(frame, type=Hello))
         else:
             self._events.reports(self, msgspec.msgpack.decode(frame, type=Reports))

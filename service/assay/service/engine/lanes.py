@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import time
 from collections.abc import Coroutine
 from typing import Protocol
 
+from assay.sandbox import SandboxError
 from assay.service.engine.errors import EngineUnavailable
 from assay.service.engine.lane import EngineLane, State
 from assay.service.engine.nursery import Nursery
@@ -78,8 +80,10 @@ class Lanes:
             raise EngineUnavailable("no lane came up in time") from None
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
-        """From now on keep so many sandbox lanes too."""
+        """From now on keep so many sandbox lanes too; those that hold a dead supervisor's channel go."""
         self._channels, self._counts[True] = channels, count
+        for lane in self.ready(sandboxed=True):
+            lane.retire()
         self._fill()
 
     def ready(self, *, sandboxed: bool) -> list[EngineLane]:
@@ -118,6 +122,9 @@ class Lanes:
                 self._spawn(sandboxed)
 
     def _spawn(self, sandboxed: bool) -> None:
+        channel = self._channel() if sandboxed else None
+        if sandboxed and channel is None:
+            return
         number = next(self._numbers)
         lane = EngineLane(number, sandboxed=sandboxed, events=self)
         self._lanes[number] = lane
@@ -126,10 +133,17 @@ class Lanes:
             catalogue=not self._catalogue.done(), sandbox=sandboxed,
         )  # fmt: skip
         fds = [lane.theirs.fileno(), lane.page_fd]
-        if sandboxed and self._channels is not None:
-            fds.append(self._channels.channel())
-        self._nursery.order(options, stuck_s=self._settings.stuck_s, fds=fds)
+        self._nursery.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])
+        if channel is not None:
+            os.close(channel)
         self._task(lane.connect())
+
+    def _channel(self) -> int | None:
+        """A channel to a slot, or None while there is no sandbox: `open_sandbox_lanes` comes again when there is."""
+        try:
+            return self._channels.channel() if self._channels is not None else None
+        except (SandboxError, OSError):
+            return None
 
     def _task(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -27,8 +27,11 @@ class Job(Struct, array_like=True):
     text: str | None
     messages: bytes | None
     fields: dict[str, bytes]
-    cpu_s: float
+    budget_s: float
+    """CPU seconds that `verify` may use in the lane."""
+    cpu_s: float | None
     timeout_s: float | None
+    """The item's own limits, where it carries some."""
     owner: str
     explain: bool = False
     canary: bool = False

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from assay.sandbox import Settings as Sandbox
+
 KIB, MIB = 1024, 1024 * 1024
 
 
@@ -42,6 +44,8 @@ class EngineSettings:
     lanes: int = field(default_factory=default_lanes)
     limits: Limits = field(default_factory=Limits)
     plugins: tuple[str, ...] = ()
+    sandbox: Sandbox | None = field(default_factory=lambda: Sandbox(slots=default_lanes()))
+    """Backends and slots; None: no program is ever run. One sandbox lane a slot."""
     warm: tuple[str, ...] = ()
     """Modules that the forkserver imports before the first lane, such as sympy."""
     cache_bytes: int = 64 * MIB

@@ -44,6 +44,8 @@ class Ticket:
     """Times that a lane died before it came to this ticket, or that somebody else killed it."""
     reason: str = "resource_limit"
     """What the reward of 0 is called if the canary lives."""
+    detail: str = ""
+    """What the verifier raised, and where."""
 
     @property
     def wanted(self) -> bool:

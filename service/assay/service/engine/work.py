@@ -63,9 +63,9 @@ class Work:
         self.size = len(self.completion) + len(self.reference) + fields + _OVERHEAD
 
     @property
-    def cpu_s(self) -> float:
-        """CPU seconds that its verdict may cost."""
-        return self.options.cpu_s or self.facts.cpu_s
+    def budget_s(self) -> float:
+        """CPU seconds that its verdict may cost in the lane; a program's own limit is the sandbox's business."""
+        return self.facts.cpu_s if self.facts.sandboxed else self.options.cpu_s or self.facts.cpu_s
 
 
 @dataclass(kw_only=True)

@@ -18,6 +18,7 @@ from types import FrameType
 
 import msgspec
 
+from assay.sandbox import found_languages
 from assay.service.engine.confine import confine
 from assay.service.engine.judge import Judge, Overrun
 from assay.service.engine.protocol import (
@@ -50,6 +51,7 @@ class Lane:
         self._options = options
         self._seq = -1
         self._limit_ns = 0
+        self._statm = _Statm()
         self._chunks = msgspec.msgpack.Decoder(Chunk)
 
     def serve(self, *, stuck_s: float) -> None:
@@ -68,8 +70,15 @@ class Lane:
             pass
 
     def _confine(self) -> None:
+        if self._options.sandbox:
+            found_languages()  # looks at compilers, which the confined lane may not
         plugins = [Path(p).resolve().parent for p in self._options.plugins if p.endswith(".py")]
-        confine(number=self._options.number % UIDS, memory_mb=self._options.memory_mb, readable=plugins)
+        confine(
+            number=self._options.number % UIDS,
+            memory_mb=self._options.memory_mb,
+            readable=plugins,
+            sandbox=self._options.sandbox,
+        )
 
     def _work(self, judge: Judge, chunk: Chunk) -> bool:
         """Judge one chunk; True if the lane must end after it."""
@@ -80,12 +89,12 @@ class Lane:
             report = judge.judge(job, chunk.references[job.reference])
             waiting.append(report)
             if report.kind in SPENT:
-                self._send(pack(Reports(waiting, _rss_kb(), retire=True)))
+                self._send(pack(Reports(waiting, self._statm.rss_kb(), retire=True)))
                 return True
             if (now := time.monotonic_ns()) - flushed > FLUSH_NS:
                 self._send(pack(Reports(waiting)))
                 waiting, flushed = [], now
-        self._send(pack(Reports(waiting, _rss_kb())))
+        self._send(pack(Reports(waiting, self._statm.rss_kb())))
         return False
 
     def _enter(self, phase: Phase, cpu_s: float, wall_s: float) -> tuple[int, int]:
@@ -127,9 +136,15 @@ def _catalogue(registry: Registry) -> bytes:
     return msgspec.json.encode(entries)
 
 
-def _rss_kb() -> int:
-    with open("/proc/self/statm", "rb") as statm:
-        return int(statm.read().split()[1]) * 4
+class _Statm:
+    """This process's resident set. Opened before confinement: landlock would not know a later inode of procfs."""
+
+    def __init__(self) -> None:
+        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def rss_kb(self) -> int:
+        """Resident kilobytes now."""
+        return int(os.pread(self._fd, 128, 0).split()[1]) * 4
 
 
 def main(channel: socket.socket, page_fd: int, options: LaneOptions, *, stuck_s: float) -> None:

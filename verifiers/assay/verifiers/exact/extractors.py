@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 from assay.verifiers.extract import (
     Found,
+    Marker,
     answer_tags,
     find_boxes,
     iter_markers,
@@ -29,6 +31,8 @@ _FINDER = re.compile(
 _TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 _MAY_BE_NUMBER = re.compile(r"[\d.,eE+\-−$€£¥₹]*")
 _REACH = 64
+_ANNOUNCING = ("", "the", "so the", "the final", "final", "my", "my final")
+_EMPHASIS = ("***", "**", "__", "*", "_", "`")
 
 
 class Extractor(NamedTuple):
@@ -64,20 +68,27 @@ def _last_tag(text: str) -> Found | None:
     return None if tag is None else _trimmed(text, tag.start, tag.end)
 
 
-def _rest_of_line(text: str, start: int) -> Found:
-    end = text.find("\n", start)
-    return _trimmed(text, start, len(text) if end < 0 else end)
+def _rest_of_line(text: str, at: int, stop: int) -> Found:
+    """What follows the `####` at `at` on its line; emphasis that was opened right before it closes there too."""
+    end = text.find("\n", at, stop)
+    found = _trimmed(text, at + 4, stop if end < 0 else end)
+    mark = next((mark for mark in _EMPHASIS if text.startswith(mark, max(0, at - len(mark)), at)), "")
+    if not mark or not found.text.endswith(mark):
+        return found
+    return _trimmed(text, found.start, found.end - len(mark))
 
 
 def _all_hashes(text: str) -> list[Found]:
-    return [_rest_of_line(text, match.end()) for match in _HASH.finditer(text)]
+    """Each up to the next: contents never overlap, which also keeps this linear."""
+    starts = [match.start() for match in _HASH.finditer(text)]
+    return [_rest_of_line(text, at, stop) for at, stop in pairwise([*starts, len(text)])]
 
 
 def _last_hash(text: str) -> Found | None:
     at = len(text)
     while (at := text.rfind("####", 0, at)) >= 0:
         if _HASH.match(text, at):
-            return _rest_of_line(text, at + 4)
+            return _rest_of_line(text, at, len(text))
         at += 3
     return None
 
@@ -93,7 +104,16 @@ def _last_box(text: str) -> Found | None:
 
 
 def _all_lines(text: str) -> list[Found]:
-    return [marker_answer(text, marker) for marker in iter_markers(text)][::-1]
+    """Each up to the next; a marker that only announces the next one (`Answer: the answer is`) has none."""
+    found: list[Found] = []
+    stop = len(text)
+    for marker in iter_markers(text):
+        piece = text[marker.start : stop]
+        answer = marker_answer(piece, Marker(0, marker.end - marker.start))
+        stop = marker.start
+        if not found or answer.text.casefold() not in _ANNOUNCING:
+            found.append(Found(answer.text, answer.start + stop, answer.end + stop))
+    return found[::-1]
 
 
 def _all_numbers(text: str) -> list[Found]:
@@ -128,6 +148,9 @@ def _choice_answer(text: str) -> Found | None:
 def _all_choices(text: str) -> list[Found]:
     return _all_boxes(text) or _all_lines(text) or _all_whole(text)
 
+
+MARKS = {"answer_tag": "</answer>", "boxed": "\\boxed", "hash4": "####"}
+"""What stands once for each answer, where several are worth a flag."""
 
 EXTRACTORS: dict[str, Extractor] = {
     "whole": Extractor(_all_whole, _last_whole),

@@ -7,13 +7,14 @@ Outer white space always goes, last.
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 
 from assay.verifiers.exact.unicode import nfkc
 
+LAST = 0x1FFFF
+"""No punctuation lies beyond plane 1."""
 _STOPS = ".。．｡"
 _ARTICLE = re.compile(r"(?<!\S)(?:a|an|the)(?:\s+|\Z)", re.IGNORECASE)
 _LEADING = re.compile(r"\s*(?:a|an|the)\s+", re.IGNORECASE)
@@ -22,7 +23,7 @@ _LEADING = re.compile(r"\s*(?:a|an|the)\s+", re.IGNORECASE)
 @cache
 def _punctuation() -> dict[int, None]:
     """Every code point of category P, as a table that deletes it."""
-    return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")}
+    return {code: None for code in range(LAST + 1) if unicodedata.category(chr(code)).startswith("P")}
 
 
 @cache

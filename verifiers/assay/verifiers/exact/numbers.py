@@ -24,7 +24,6 @@ _LAYERS = 8
 _PAIRS = {"(": ")", "[": "]", "{": "}", "$": "$"}
 _TEX_PAIRS = {r"\(": r"\)", r"\[": r"\]"}
 _END = ".,;:!"
-_CURRENCY = "".join(chr(code) for code in (0x24, *range(0xA2, 0xA6), 0x58F, 0x60B, 0xE3F, *range(0x20A0, 0x20C1)))
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.(?P<part>\d*))?(?:[eE](?P<exp>[+-]?\d+))?",
     re.ASCII,
@@ -108,11 +107,11 @@ def _unwrap(text: str) -> str:
 
 def _without_currency(text: str) -> str:
     """`text` without one currency sign: before the number, between sign and number, or after it."""
-    sign, rest = (text[0], text[1:]) if text[:1] in ("+", "-") and text else ("", text)
+    sign, rest = (text[0], text[1:]) if text.startswith(("+", "-")) else ("", text)
     rest = rest.removeprefix("\\") if rest[:2] == "\\$" else rest
-    if rest[:1] and rest[0] in _CURRENCY:
+    if rest and unicodedata.category(rest[0]) == "Sc":
         rest = rest[1:].lstrip()
-    elif rest[-1:] and rest[-1] in _CURRENCY:
+    elif rest and unicodedata.category(rest[-1]) == "Sc":
         rest = rest[:-1].removesuffix("\\").rstrip()
     return sign + rest if not (sign and rest[:1] in ("+", "-")) else text
 
@@ -164,8 +163,15 @@ def _from_decimal(value: decimal.Decimal) -> Number:
 
 
 def to_text(number: Number) -> str:
-    """The number in scientific form, for people and for `decimal`."""
-    return f"{'-' if number.negative else ''}0.{number.digits or '0'}e{number.exponent}"
+    """The number as people write it; in scientific form where that would take many zeros."""
+    digits, point = number.digits or "0", number.exponent
+    sign = "-" if number.negative else ""
+    if not -6 < point <= len(digits) + 15:
+        return f"{sign}0.{digits}e{point}"
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}" if number.digits else "0"
+    whole, part = digits[:point].ljust(point, "0"), digits[point:]
+    return f"{sign}{whole}.{part}" if part else f"{sign}{whole}"
 
 
 def literal(value: int | float) -> str:

@@ -13,13 +13,18 @@ from typing import Any, Literal
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Answer, Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.exact.extractors import EXTRACTORS, Extractor
+from assay.verifiers.exact.extractors import EXTRACTORS, MARKS, Extractor
 from assay.verifiers.exact.modes import COMMON, OPTIONS, Reader, as_text, reader_of
+from assay.verifiers.exact.numbers import Interval, Number, to_text
 from assay.verifiers.extract import Found
 from assay.wire.references.exact import ExactReference
 
 EXTRACTED = 1_000
 """Code points of the extracted text that a result carries, at most."""
+
+MULTIPLE = ("multiple_answers",)
+SPAM = 64
+"""More answers than this are flagged as spam without being read."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +67,16 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
         answer = _judged(spec, candidate)
         if answer is None:
             return _verdict(spec, candidate, "no_answer")
-        found, several = _choose(spec, answer.text)
-        if several and spec.multiple == "reject":
-            return _verdict(spec, candidate, "hedged", found, answer, several=True)
+        found, flags = _choose(spec, answer.text)
+        if flags and spec.multiple == "reject":
+            return _verdict(spec, candidate, "hedged", found, answer, flags=flags)
         if found is None or not found.text:
             return _verdict(spec, candidate, "no_answer")
         value = spec.reader.read(found.text)
         if value is None:
-            return _verdict(spec, candidate, "unparsed", found, answer, several=several)
+            return _verdict(spec, candidate, "unparsed", found, answer, flags=flags)
         equal = any(spec.reader.equal(gold, value) for gold in spec.golds)
-        return _verdict(spec, candidate, "equal" if equal else "unequal", found, answer, value=value, several=several)
+        return _verdict(spec, candidate, "equal" if equal else "unequal", found, answer, value=value, flags=flags)
 
 
 def _check_options(reference: ExactReference) -> None:
@@ -104,17 +109,18 @@ def _judged(spec: ExactSpec, candidate: Candidate) -> Answer | None:
     return candidate.answer
 
 
-def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, bool]:
-    """The answer that counts, and whether there are several different ones (looked at where it matters)."""
-    if spec.multiple == "last":
-        return spec.extractor.last(text), False
-    found = spec.extractor.all(text)
-    if not found:
-        return None, False
-    if spec.multiple == "first":
-        return found[0], False
-    last = spec.extractor.last(text)
-    return last or found[-1], last is None or _differ(spec, found)
+def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, tuple[str, ...]]:
+    """The answer that counts, and flags where there are several different ones."""
+    if spec.multiple == "reject":
+        found = spec.extractor.all(text)
+        last = spec.extractor.last(text)
+        return last, MULTIPLE if found and (last is None or _differ(spec, found)) else ()
+    answer = spec.extractor.last(text) if spec.multiple == "last" else next(iter(spec.extractor.all(text)), None)
+    mark = MARKS.get(spec.reference.extract)
+    count = text.count(mark) if mark else 0
+    if count > SPAM:
+        return answer, ("answer_spam",)
+    return answer, MULTIPLE if count > 1 and _differ(spec, spec.extractor.all(text)) else ()
 
 
 def _differ(spec: ExactSpec, found: list[Found]) -> bool:
@@ -136,15 +142,13 @@ def _verdict(
     answer: Answer | None = None,
     *,
     value: Hashable = None,
-    several: bool = False,
+    flags: tuple[str, ...] = (),
 ) -> Verdict:
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"flags": flags}
     if found is not None and answer is not None:
         fields["extracted"] = found.text[:EXTRACTED]
         fields["span"] = (answer.offset + found.start, answer.offset + found.end)
         fields["message"] = answer.message
-    if several:
-        fields["flags"] = ("multiple_answers",)
     if candidate.explain:
         fields["explanation"] = _explanation(spec, reason, value)
     return binary(reason == "equal", reason, **fields)
@@ -176,4 +180,11 @@ def _explanation(spec: ExactSpec, reason: str, value: Hashable) -> dict[str, Any
 
 
 def _shown(value: Hashable) -> str:
-    return str(sorted(value) if isinstance(value, frozenset) else value)[:EXTRACTED]
+    """A value for people."""
+    if isinstance(value, Interval):
+        return f"{to_text(value.low)} … {to_text(value.high)}"
+    if isinstance(value, Number):
+        return to_text(value)[:EXTRACTED]
+    if isinstance(value, tuple):
+        return " ".join(map(_shown, value[:20]))[:EXTRACTED]
+    return " ".join(sorted(value)) if isinstance(value, frozenset) else str(value)[:EXTRACTED]

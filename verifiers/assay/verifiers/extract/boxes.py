@@ -10,6 +10,7 @@ unclosed hands the rest of the text to one pass with a stack.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _HEAD = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])[ \t]*")
@@ -59,7 +60,9 @@ def find_boxes(text: str) -> Boxes:
     if "\\boxed" not in text and "\\fbox" not in text:
         return Boxes(complete, -1)
     position, size = 0, len(text)
-    while head := _HEAD.search(text, position):
+    for head in _heads(text):
+        if head.start() < position:
+            continue
         inner = head.end()
         if inner == size:
             return Boxes(complete, head.start())
@@ -72,6 +75,19 @@ def find_boxes(text: str) -> Boxes:
         else:
             position = _bare(text, head, complete)
     return Boxes(complete, -1)
+
+
+def _heads(text: str) -> Iterator[re.Match[str]]:
+    """All `\\boxed` and `\\fbox` commands, in order."""
+    if "\\fbox" in text:
+        yield from _HEAD.finditer(text)
+        return
+    at = text.find("\\boxed")
+    while at >= 0:
+        head = _HEAD.match(text, at)
+        if head is not None:
+            yield head
+        at = text.find("\\boxed", at + 1)
 
 
 def _bare(text: str, head: re.Match[str], complete: list[Box]) -> int:

@@ -85,29 +85,39 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {word: _pattern(word) for word in WORDS}
-_ASCII_WORDS = tuple(word for word in WORDS if word.isascii())
+_ALL_WORDS = (HASH, *WORDS)
+_ASCII_WORDS = tuple(word for word in _ALL_WORDS if word.isascii())
 
 
 def last_marker(text: str) -> Marker | None:
     """The last marker of `text`."""
-    return next(iter_markers(text), None)
+    last: Marker | None = None
+    reach = 0
+    lower = _lower(text)
+    for word in _ASCII_WORDS if text.isascii() else _ALL_WORDS:
+        end = len(text)
+        # Only what stands behind the last marker found so far is of interest.
+        while (at := lower.rfind(word, reach, end)) >= 0:
+            marker = _marker_at(text, word, at)
+            if marker is not None:
+                last, reach = marker, at
+                break
+            end = at + len(word) - 1
+    return last
 
 
 def iter_markers(text: str) -> Iterator[Marker]:
     """All markers of `text`, the last one first."""
     lower = _lower(text)
-    words = _ASCII_WORDS if text.isascii() else WORDS
+    words = _ASCII_WORDS if text.isascii() else _ALL_WORDS
     present = [(word, at) for word in words if (at := lower.rfind(word)) >= 0]
-    position = text.rfind(HASH)
-    if position >= 0:
-        present.append((HASH, position))
     while present:
         index = max(range(len(present)), key=lambda i: present[i][1])
         word, at = present[index]
         marker = _marker_at(text, word, at)
         if marker is not None:
             yield marker
-        following = (text if word == HASH else lower).rfind(word, 0, at)
+        following = lower.rfind(word, 0, at)
         if following >= 0:
             present[index] = (word, following)
         else:

@@ -1,0 +1,34 @@
+"""The shared rows: hard cases, real completions, published answers."""
+
+from __future__ import annotations
+
+import time
+
+from tests.verifiers.math.runner import VERIFIER, as_expected, boxed, reward, rows, wrong
+
+
+def test_every_hard_case_is_right() -> None:
+    assert list(wrong(rows("cases/math.jsonl"))) == []
+
+
+def test_every_real_completion_is_right() -> None:
+    assert list(wrong(rows("data/math_cot.jsonl"))) == []
+
+
+def test_boxed_last_gives_the_same_verdict_wherever_there_is_a_complete_box() -> None:
+    cases = [row for row in rows("cases/math.jsonl") if "\\boxed{" in row["completion"] and row["expected"]]
+    assert list(wrong(cases, extract="boxed_last")) == ["m523"]  # an empty box, and the answer in prose
+
+
+def test_robust_rows_stay_within_the_budget_and_cost_their_neighbours_nothing() -> None:
+    robust = [row for row in rows("cases/math.jsonl") if row["kind"] == "robust"]
+    for row in robust:
+        started = time.process_time()
+        assert as_expected(row["expected"], reward(row)), row["id"]
+        assert time.process_time() - started < 10 * VERIFIER.budget.verify_cpu_s
+        assert boxed("42", "42") and not boxed("42", "43")
+
+
+def test_every_published_answer_accepts_itself() -> None:
+    golds = [row["answer"] for row in rows("data/math_golds.jsonl")]
+    assert [gold for gold in golds if not boxed(gold, gold)] == []

@@ -1,0 +1,421 @@
+"""Whether two typed values are equal. Kinds that differ are unequal, but for the bridges listed here.
+
+Bridges (contract, appendix "math"): a unit on one side only is ignored; `x = v` equals v; a pair meets
+an interval; finite sets meet lists; an assignment meets an equation. `Rules` holds what the row or the
+profile loosens. The relation is symmetric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from assay.verifiers.math import reals
+from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
+from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
+from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
+from assay.verifiers.math.values import (
+    Equation,
+    Gap,
+    Grid,
+    Measured,
+    Members,
+    Named,
+    Nothing,
+    One,
+    Opaque,
+    Ordered,
+    Ranges,
+    Reals,
+    Record,
+    Relation,
+    Text,
+    Value,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What may be overlooked. The defaults are the strict profile's."""
+
+    units: str = "same_if_both"
+    """`same_if_both`: a unit on one side only is ignored; `required`: both or none; `ignored`."""
+    percent_free: bool = False
+    """45 equals 45 %, too."""
+    singletons: bool = False
+    """{5} equals 5."""
+    brackets_free: bool = False
+    """(1,2), <1,2>, [1,2] and a column vector are one thing."""
+    names_free: bool = False
+    """x = 5 equals y = 5."""
+    tolerance_abs: Fraction = Fraction(0)
+    tolerance_rel: Fraction = Fraction(0)
+    gold_digits: bool = False
+    """A decimal equals what rounds to it, at its own number of digits."""
+
+
+STRICT = Rules()
+MAX_PAIRS = 250_000
+"""Comparisons that one pair of collections may cost."""
+
+
+class Comparison:
+    """One comparison of a gold with an answer under some rules, with the steps that decided."""
+
+    def __init__(self, rules: Rules = STRICT) -> None:
+        self.rules = rules
+        self.path: list[str] = []
+        self.pairs = 0
+
+    def equal(self, gold: Value, answer: Value) -> bool:
+        """Whether they are equal."""
+        if isinstance(gold, Nothing) or isinstance(answer, Nothing):
+            return self.note("equal to nothing", result=False)
+        if isinstance(gold, Measured) or isinstance(answer, Measured):
+            return self._measured(gold, answer)
+        if isinstance(gold, Named) or isinstance(answer, Named):
+            return self._named(gold, answer)
+        if self.rules.singletons:
+            gold, answer = _single(gold), _single(answer)
+        for kinds, method in _METHODS:
+            if isinstance(gold, kinds) and isinstance(answer, kinds):
+                return method(self, gold, answer)
+        return self._bridged(gold, answer)
+
+    def note(self, step: str, *, result: bool) -> bool:
+        """Record a step and what it found; returns the latter."""
+        self.path.append(f"{step}: {'equal' if result else 'unequal'}")
+        return result
+
+    # --- scalars ---------------------------------------------------------------------------------
+    def _ones(self, gold: One, answer: One) -> bool:
+        if equal(gold.scalar, answer.scalar):
+            return self.note("scalars", result=True)
+        if self.rules.tolerance_abs or self.rules.tolerance_rel or self.rules.gold_digits:
+            return self.note("scalars within tolerance", result=_near(gold.scalar, answer.scalar, self.rules))
+        return self.note("scalars", result=False)
+
+    def _measured(self, gold: Value, answer: Value) -> bool:
+        one, unit, percent = _unit(gold)
+        other, other_unit, other_percent = _unit(answer)
+        if self.rules.units != "ignored":
+            both = bool(unit) and bool(other_unit)
+            if unit != other_unit and (both or self.rules.units == "required"):
+                return self.note(f"units {unit or 'none'} and {other_unit or 'none'}", result=False)
+        if self.equal(one, other):
+            return True
+        if self.rules.percent_free and percent != other_percent:
+            hundred = Num(Fraction(100))
+            if percent and isinstance(one, One):
+                one = One(Scalar(mul(one.scalar.node, hundred)))
+            elif other_percent and isinstance(other, One):
+                other = One(Scalar(mul(other.scalar.node, hundred)))
+            return self.equal(one, other)
+        return False
+
+    # --- names, equations, relations ---------------------------------------------------------------
+    def _named(self, gold: Value, answer: Value) -> bool:
+        if isinstance(gold, Named) and isinstance(answer, Named):
+            alike = gold.name == answer.name or self.rules.names_free or "ratio" in (gold.name, answer.name)
+            return (alike and self.equal(gold.value, answer.value)) or self._as_equations(gold, answer)
+        if isinstance(gold, Equation) or isinstance(answer, Equation):
+            return self._as_equations(gold, answer)
+        if isinstance(gold, (Record, Relation)) or isinstance(answer, (Record, Relation)):
+            return self.note("kinds", result=False)
+        one = gold.value if isinstance(gold, Named) else gold
+        other = answer.value if isinstance(answer, Named) else answer
+        return self.equal(one, other)
+
+    def _as_equations(self, gold: Value, answer: Value) -> bool:
+        one, other = _sides(gold), _sides(answer)
+        if one is None or other is None:
+            return self.note("names", result=False)
+        return self.note("equations", result=same_solutions(one, other))
+
+    def _relations(self, gold: Relation, answer: Relation) -> bool:
+        if gold.sign != answer.sign:
+            return self.note("signs", result=False)
+        sides = (gold.left, answer.left), (gold.right, answer.right)
+        if all(equal(Scalar(one), Scalar(other)) for one, other in sides):
+            return self.note("relations", result=True)
+        one, other = Scalar(_moved((gold.left, gold.right))), Scalar(_moved((answer.left, answer.right)))
+        scaled = proportional if gold.sign in ("!=", "=") else same_direction
+        return self.note("relations", result=scaled(one, other))
+
+    def _records(self, gold: Record, answer: Record) -> bool:
+        if set(gold.fields) != set(answer.fields):
+            return self.note("names", result=False)
+        return all(self.equal(value, answer.fields[name]) for name, value in gold.fields.items())
+
+    # --- collections --------------------------------------------------------------------------------
+    def _members(self, gold: Members, answer: Members) -> bool:
+        ours, theirs = self._distinct(gold), self._distinct(answer)
+        if len(ours) != len(theirs):
+            return self.note(f"{len(ours)} members and {len(theirs)}", result=False)
+        return self.note("members", result=self._matched(ours, theirs))
+
+    def _distinct(self, members: Members) -> list[Value]:
+        """The members; of a set in braces, each once."""
+        if not members.braced or len(members.items) < 2:
+            return list(members.items)
+        kept: list[Value] = []
+        for item in members.items:
+            if not any(self._affordable() and Comparison().equal(item, other) for other in kept):
+                kept.append(item)
+        return kept
+
+    def _affordable(self) -> bool:
+        self.pairs += 1
+        return self.pairs < MAX_PAIRS
+
+    def _matched(self, ours: list[Value], theirs: list[Value]) -> bool:
+        """Each of ours takes one of theirs. Equality is transitive for exact values, so greedy is right."""
+        exact, rest = _exact_counts(ours)
+        other_exact, other_rest = _exact_counts(theirs)
+        if not rest and not other_rest and self.rules == STRICT:
+            return exact == other_exact
+        left = list(theirs)
+        for value in ours:
+            found = next((i for i, other in enumerate(left) if self._affordable() and self.equal(value, other)), None)
+            if found is None:
+                return False
+            del left[found]
+        return not left
+
+    def _ordered(self, gold: Ordered, answer: Ordered) -> bool:
+        forms = gold.form == answer.form or self.rules.brackets_free
+        if not forms or len(gold.items) != len(answer.items):
+            return (
+                self._bridged(gold, answer)
+                if len(gold.items) == 2 == len(answer.items)
+                else self.note("form", result=False)
+            )
+        same = all(self.equal(one, other) for one, other in zip(gold.items, answer.items, strict=True))
+        return self.note("in order", result=same)
+
+    def _grids(self, gold: Grid, answer: Grid) -> bool:
+        shape = [len(row) for row in gold.rows] == [len(row) for row in answer.rows] and gold.form == answer.form
+        same = shape and all(
+            self.equal(one, other)
+            for row, other_row in zip(gold.rows, answer.rows, strict=True)
+            for one, other in zip(row, other_row, strict=True)
+        )
+        return self.note("entries", result=same)
+
+    # --- sets of reals ---------------------------------------------------------------------------------
+    def _real_sets(self, gold: Reals, answer: Reals) -> bool:
+        if gold.variable and answer.variable and gold.variable != answer.variable and not self.rules.names_free:
+            return self.note("names", result=False)
+        return self.note("sets of reals", result=reals.same(gold.line, answer.line))
+
+    def _ranges(self, gold: Ranges, answer: Ranges) -> bool:
+        if gold.variable and answer.variable and gold.variable != answer.variable:
+            return self.note("names", result=False)
+        if len(gold.pieces) != len(answer.pieces):
+            return self.note("intervals", result=False)
+        ours = [Ordered(form, (low, high)) for form, low, high in gold.pieces]
+        theirs = [Ordered(form, (low, high)) for form, low, high in answer.pieces]
+        return self.note("intervals", result=self._matched(list(ours), list(theirs)))
+
+    # --- words ---------------------------------------------------------------------------------------------
+    def _texts(self, gold: Text, answer: Text) -> bool:
+        return self.note("words", result=gold.text == answer.text)
+
+    def _opaque(self, gold: Opaque, answer: Opaque) -> bool:
+        return self.note("text", result=gold.text == answer.text)
+
+    def _gaps(self, gold: Gap, answer: Gap) -> bool:
+        return True
+
+    def _equations(self, gold: Equation, answer: Equation) -> bool:
+        return self._as_equations(gold, answer)
+
+    # --- bridges --------------------------------------------------------------------------------------------
+    def _bridged(self, gold: Value, answer: Value) -> bool:
+        """Kinds that differ: a set of reals in two forms, or nothing."""
+        if any(isinstance(value, (Reals, Ordered, Members)) for value in (gold, answer)):
+            one, other = as_reals(gold), as_reals(answer)
+            if one is not None and other is not None:
+                return self.note("sets of reals", result=reals.same(one, other))
+        for relation, other_side in ((gold, answer), (answer, gold)):
+            ranges = as_ranges(other_side) if isinstance(relation, Relation) else None
+            if isinstance(relation, Relation) and ranges is not None:
+                return any(self._ranges(each, ranges) for each in ranges_of(relation))
+        if isinstance(gold, Ranges) or isinstance(answer, Ranges):
+            left, right = as_ranges(gold), as_ranges(answer)
+            if left is not None and right is not None:
+                return self._ranges(left, right)
+        if self.rules.brackets_free:
+            flat, other_flat = _flat(gold), _flat(answer)
+            if flat is not None and other_flat is not None and len(flat) == len(other_flat):
+                return all(self.equal(a, b) for a, b in zip(flat, other_flat, strict=True))
+        return self.note(f"kinds {gold.kind} and {answer.kind}", result=False)
+
+
+_METHODS: Sequence[tuple[type[Value], Callable[[Comparison, Any, Any], bool]]] = (
+    (One, Comparison._ones),
+    (Members, Comparison._members),
+    (Ordered, Comparison._ordered),
+    (Reals, Comparison._real_sets),
+    (Text, Comparison._texts),
+    (Grid, Comparison._grids),
+    (Record, Comparison._records),
+    (Equation, Comparison._equations),
+    (Relation, Comparison._relations),
+    (Ranges, Comparison._ranges),
+    (Opaque, Comparison._opaque),
+    (Gap, Comparison._gaps),
+)
+
+
+def _single(value: Value) -> Value:
+    return value.items[0] if isinstance(value, Members) and len(value.items) == 1 else value
+
+
+def _unit(value: Value) -> tuple[Value, str, bool]:
+    return (value.value, value.unit, value.percent) if isinstance(value, Measured) else (value, "", False)
+
+
+def _flat(value: Value) -> list[Value] | None:
+    if isinstance(value, Ordered):
+        return list(value.items)
+    if isinstance(value, Grid) and (len(value.rows) == 1 or all(len(row) == 1 for row in value.rows)):
+        return [entry for row in value.rows for entry in row]
+    return None
+
+
+def _sides(value: Value) -> tuple[Node, Node] | None:
+    if isinstance(value, Equation):
+        return value.left, value.right
+    return value.sides if isinstance(value, Named) else None
+
+
+def _exact_counts(values: list[Value]) -> tuple[dict[Fraction, int], list[Value]]:
+    """Exact rationals with their counts, and everything else."""
+    counts: dict[Fraction, int] = {}
+    rest: list[Value] = []
+    for value in values:
+        exact = None
+        if isinstance(value, One):
+            try:
+                exact = value.scalar.exact
+            except (Undefined, TooLarge):
+                exact = None
+        if exact is None:
+            rest.append(value)
+        else:
+            counts[exact] = counts.get(exact, 0) + 1
+    return counts, rest
+
+
+# --- equations ------------------------------------------------------------------------------------------
+def same_solutions(one: tuple[Node, Node], other: tuple[Node, Node]) -> bool:
+    """Whether two equations have the same solutions: rearranged, scaled, cleared of fractions, or solved."""
+    first, second = _moved(one), _moved(other)
+    if proportional(Scalar(first), Scalar(second)):
+        return True
+    cleared = proportional(Scalar(numerator(first)), Scalar(numerator(second)))
+    return cleared or _solved_alike(one, second, other, first)
+
+
+def _moved(sides: tuple[Node, Node]) -> Node:
+    return add(sides[0], mul(MINUS_ONE, sides[1]))
+
+
+def _solved_alike(one: tuple[Node, Node], second: Node, other: tuple[Node, Node], first: Node) -> bool:
+    """`y = e^x` and `x = ln y`: each solution put into the other equation leaves nothing."""
+    zero = Scalar(Num(Fraction(0)))
+    for sides, equation in ((one, second), (other, first)):
+        name, value = sides if isinstance(sides[0], Sym) else sides[::-1]
+        if not isinstance(name, Sym) or name.name in value.free or not value.free:
+            return False
+        difference = Scalar(substituted(equation, name.name, value))
+        if not _vanishes(difference, zero):
+            return False
+    return True
+
+
+def _vanishes(scalar: Scalar, zero: Scalar) -> bool:
+    return equal(scalar, zero)
+
+
+def substituted(node: Node, name: str, value: Node) -> Node:
+    """`node` with `value` for the symbol `name`."""
+    if isinstance(node, Sym):
+        return value if node.name == name else node
+    if isinstance(node, Op):
+        return Op(node.head, tuple(substituted(arg, name, value) for arg in node.args), node.bound)
+    return node
+
+
+def numerator(node: Node) -> Node:
+    """The numerator of a sum of fractions, over the product of their denominators."""
+    top, _ = _over(node, 0)
+    return top
+
+
+_ONE = Num(Fraction(1))
+
+
+def _over(node: Node, depth: int) -> tuple[Node, Node]:
+    if isinstance(node, Op) and depth < 20 and node.size < 200:
+        if node.head == "div":
+            (a, b), (c, d) = (_over(arg, depth + 1) for arg in node.args)
+            return mul(a, d), mul(b, c)
+        if node.head == "mul":
+            parts = [_over(arg, depth + 1) for arg in node.args]
+            return mul(*(top for top, _ in parts)), mul(*(bottom for _, bottom in parts))
+        if node.head == "add":
+            return _common([_over(arg, depth + 1) for arg in node.args])
+        if node.head == "pow" and isinstance(node.args[1], Num) and node.args[1].value < 0:
+            return _ONE, Op("pow", (node.args[0], Num(-node.args[1].value)))
+    return node, _ONE
+
+
+def _common(parts: list[tuple[Node, Node]]) -> tuple[Node, Node]:
+    """Over the product of the different denominators."""
+    bottoms: list[Node] = []
+    for _, bottom in parts:
+        if not isinstance(bottom, Num) and bottom not in bottoms:
+            bottoms.append(bottom)
+    terms = []
+    for top, bottom in parts:
+        others = [b for b in bottoms if b != bottom]
+        term = mul(top, *others) if others else top
+        terms.append(Op("div", (term, bottom)) if isinstance(bottom, Num) and bottom != _ONE else term)
+    return add(*terms), mul(*bottoms) if bottoms else _ONE
+
+
+# --- tolerance --------------------------------------------------------------------------------------------
+def _near(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
+    """Whether two real constants are within the row's tolerance of each other."""
+    try:
+        one, other = reals.End(gold).approximate, reals.End(answer).approximate
+    except ValueError:
+        return False
+    bound = max(rules.tolerance_abs, rules.tolerance_rel * abs(Fraction(str(float(one))) if one else Fraction(0)))
+    distance = abs(one - other)
+    if distance <= float(bound):
+        return True
+    return rules.gold_digits and _rounds_to(gold, answer, distance)
+
+
+def _rounds_to(gold: Scalar, answer: Scalar, distance: Any) -> bool:
+    """Lenient: one side is a decimal with at least three digits, and the other rounds to it."""
+    for scalar in (gold, answer):
+        if isinstance(scalar.node, Num):
+            places = _places(scalar.node.value)
+            if places and distance <= 0.5 * 10.0**-places * (1 + 1e-9):
+                return True
+    return False
+
+
+def _places(value: Fraction) -> int:
+    """Decimals of a terminating decimal with two places and more; 0 for anything else."""
+    for places in range(2, 16):
+        if (value * 10**places).denominator == 1 and (value * 10 ** (places - 1)).denominator != 1:
+            return places
+    return 0

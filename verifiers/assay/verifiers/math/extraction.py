@@ -1,0 +1,187 @@
+r"""Where the answer of a mathematical completion stands: three named policies (contract, "math").
+
+    boxed_last  the last complete, non-blank box; a later box that never closes: no answer
+    final_line  the last `<answer>` tag, else the last marker's answer
+    auto        the first of: boxed_last; final_line; the last mathematics of the last sentence
+
+A policy is never a cascade of guesses: what exists first is the answer, whether or not it parses.
+A last sentence that poses, asks, doubts or gives up holds no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from assay.verifiers.extract import (
+    Boxes,
+    Found,
+    answer_tags,
+    find_boxes,
+    last_marker,
+    last_sentence,
+    marker_answer,
+    strip_markdown,
+)
+from assay.verifiers.extract.found import words
+from assay.verifiers.math.prose import last_run
+
+SPAM = 5
+"""More different boxes, tags or markers than this is flagged as `answer_spam`."""
+_LOOSE = r"[\s$\\()\[\],.*]*"
+_OR_BETWEEN = re.compile(rf"{_LOOSE}(?:or|OR|或者?|oder|ou){_LOOSE}")
+_DELIMITER = re.compile(r"\\[()\[\]]|(?<!\\)\$\$?")
+_CLOSERS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
+_POSING = words(
+    """
+    find compute simplify calculate evaluate determine solve prove show express let suppose assume
+    consider given if must need needs want wants should could would might may try trying unable stuck
+    cannot can't unknown unsure guess maybe perhaps possibly probably either neither not isn't aren't
+    doesn't don't nor whether unclear impossible
+    """
+)
+# A number after one of these is a label, not a value.
+_LABELS = words("problem question exercise step part page case figure equation chapter section theorem lemma example")
+_WORD = re.compile(r"[A-Za-z']+")
+
+
+class Extraction(NamedTuple):
+    """An answer, or why there is none."""
+
+    found: Found | None
+    reason: str = ""
+    policy: str = ""
+    flags: tuple[str, ...] = ()
+
+
+def extract(text: str, policy: str) -> Extraction:
+    """The answer in `text` (thinking left out) under `policy`. Never raises."""
+    if policy != "final_line" and ("\\boxed" in text or "\\fbox" in text):
+        boxed = _boxed(text, find_boxes(text))
+        if boxed is not None or policy == "boxed_last":
+            return boxed or Extraction(None, "no_answer", "boxed_last")
+    elif policy == "boxed_last":
+        return Extraction(None, "no_answer", policy)
+    lined = _final_line(text)
+    if lined is not None or policy == "final_line":
+        return lined or Extraction(None, "no_answer", "final_line")
+    return _final_statement(text)
+
+
+def _boxed(text: str, boxes: Boxes) -> Extraction | None:
+    """The last box; None where there is none at all."""
+    full = [box for box in boxes.complete if text[box.inner_start : box.inner_end].strip(" \t\r\n~$")]
+    if not full:
+        return Extraction(None, "no_answer", "boxed_last") if boxes.unclosed >= 0 else None
+    box = full[-1]
+    if boxes.unclosed > box.start:
+        return Extraction(None, "no_answer", "boxed_last", ("unterminated",))
+    flags = _spam([each.content(text) for each in full])
+    if len(full) > 1 and flags:
+        between = text[full[-2].end : box.start]
+        if len(between) < 40 and _OR_BETWEEN.fullmatch(between):
+            return Extraction(None, "hedged", "boxed_last", flags)
+    return Extraction(Found(box.content(text), box.inner_start, box.inner_end), "", "boxed_last", flags)
+
+
+def _spam(contents: list[str]) -> tuple[str, ...]:
+    if len(contents) < 2:
+        return ()
+    different = {"".join(content.split()) for content in contents}
+    if len(different) < 2:
+        return ()
+    return ("multiple_answers", "answer_spam") if len(different) > SPAM else ("multiple_answers",)
+
+
+def _final_line(text: str) -> Extraction | None:
+    if "<answer>" in text:
+        tags = answer_tags(text)
+        if tags.unclosed >= 0:
+            return Extraction(None, "no_answer", "final_line", ("unterminated",))
+        if tags.closed:
+            flags = _spam([tag.text for tag in tags.closed])
+            return Extraction(_unboxed(tags.closed[-1]), "", "final_line", flags)
+    marker = last_marker(text)
+    if marker is None:
+        return None
+    found = marker_answer(text, marker)
+    if not found.text:
+        return None
+    if found.stop in "?？" and found.stop:
+        return Extraction(found, "hedged", "final_line")
+    return Extraction(_unboxed(found), "", "final_line")
+
+
+def _unboxed(found: Found) -> Found:
+    """`<answer>\\boxed{42}</answer>` under `final_line`: the box says what the answer is."""
+    inner = find_boxes(found.text)
+    if inner.complete and inner.unclosed < 0:
+        content = inner.complete[-1].content(found.text)
+        return found._replace(text=content) if content.strip() else found
+    return found
+
+
+def _final_statement(text: str) -> Extraction:
+    """The last mathematics of the last sentence."""
+    policy = "final_statement"
+    start, end = last_sentence(text)
+    sentence = text[start:end]
+    spoken = sentence.rstrip("*_`\"') \t\r\n")
+    if not spoken:
+        return Extraction(None, "no_answer", policy)
+    if spoken[-1] in "?？":
+        return Extraction(None, "hedged", policy)
+    found = _last_span(sentence)
+    if found is None:
+        clean = strip_markdown(sentence)
+        run = last_run(clean)
+        if run is None:
+            return Extraction(None, "no_answer", policy)
+        at = sentence.rfind(run.text)
+        found = (
+            Found(run.text, max(at, 0), max(at, 0) + len(run.text)) if at >= 0 else Found(run.text, 0, len(sentence))
+        )
+        before, after = clean[: run.start], clean[run.end :]
+    else:
+        before, after = sentence[: found.start], sentence[found.end :]
+    if _is_posed(before) or _takes_back(after):
+        return Extraction(None, "hedged", policy)
+    return Extraction(found._replace(start=found.start + start, end=found.end + start), "", policy)
+
+
+def _last_span(sentence: str) -> Found | None:
+    """The last `$...$`, `\\(...\\)` or `\\[...\\]`."""
+    if "$" not in sentence and "\\(" not in sentence and "\\[" not in sentence:
+        return None
+    last: tuple[int, int] | None = None
+    opened: re.Match[str] | None = None
+    for match in _DELIMITER.finditer(sentence):
+        if opened is not None and match.group() == _CLOSERS[opened.group()]:
+            last, opened = (opened.end(), match.start()), None
+        elif match.group() in _CLOSERS and (opened is None or opened.group() == "$"):
+            opened = match
+    if last is None:
+        return None
+    content = sentence[last[0] : last[1]]
+    return Found(content, *last) if content.strip() and not _is_prose(content) else None
+
+
+def _is_prose(content: str) -> bool:
+    """`$5 and pays $`: text between two currency signs."""
+    plain = [w for w in _WORD.findall(re.sub(r"\\[A-Za-z]+(?:\s*\{[^{}]*\})?", " ", content)) if len(w) > 3]
+    return len(plain) > 1 and content[:1].isdigit()
+
+
+def _is_posed(before: str) -> bool:
+    """Whether the sentence up to the answer poses a task, asks, doubts or denies."""
+    clause = re.split(r"[,;:，；：]", before)[-1] if len(before) < 5_000 else before[-500:]
+    spoken = [word.lower() for word in _WORD.findall(clause)]
+    said = set(spoken)
+    if spoken and spoken[-1] in _LABELS and clause.rstrip()[-1:].isalpha():
+        return True
+    return bool(said & _POSING) or any(sign in clause for sign in ("不是", "或者", "求", "不能", "≠"))
+
+
+def _takes_back(after: str) -> bool:
+    said = {word.lower() for word in _WORD.findall(after[:500])}
+    return bool(said & {"not", "isn't", "wrong", "incorrect", "impossible", "false", "maybe", "perhaps", "or"})

@@ -1,0 +1,435 @@
+"""Numeric evaluation with as many digits as the numbers in hand need.
+
+Every intermediate value's magnitude is recorded; a result counts only if the working precision was five
+times the largest magnitude and `MARGIN` bits more, else it is computed again. So 1 + e^-200 is not 1,
+and sqrt(10^100 + 1) is not 10^50. Beyond `MAX_MAGNITUDE` bits: `TooLarge`. Sums that cancel down to
+rounding noise are 0 exactly, so that 1/(sin pi) is undefined rather than huge.
+mpmath runs on Python integers: a GMP call could not be interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+os.environ["MPMATH_NOGMPY"] = "1"
+os.environ.setdefault("SYMPY_GROUND_TYPES", "python")
+
+import mpmath
+
+from assay.verifiers.math.exact import MAX_TERMS, TooLarge, Undefined, rational
+from assay.verifiers.math.nodes import Const, Node, Num, Op, Sym
+
+MARGIN = 160
+MAX_MAGNITUDE = 4_000
+_SLACK = 40
+_MAX_ANGLE_BITS = 200
+_MAX_FOLD = 400
+_INTEGRAL_BITS = 50
+
+Number = Any
+"""An `mpf` or `mpc` of `CONTEXT`."""
+CONTEXT = mpmath.mp.clone()
+
+
+class OutsideDomain(ArithmeticError):
+    """A logarithm or an even root of something that is not positive, at this point."""
+
+
+class NotNumeric(ValueError):
+    """Something in the tree has no numeric value."""
+
+
+class Evaluator:
+    """Evaluates trees at one point. `log_base` is what `log` without a base means."""
+
+    def __init__(self, point: Callable[[str], Number] | None, *, log_base: int, real_domain: bool) -> None:
+        self.point = point
+        self.log_base = log_base
+        self.real_domain = real_domain
+        self.magnitude = 0
+        self.bound: dict[str, Number] = {}
+
+    def value(self, node: Node) -> Number:
+        """The value of `node`."""
+        if isinstance(node, Num):
+            result = CONTEXT.mpf(node.value.numerator) / node.value.denominator
+        elif isinstance(node, Sym):
+            result = self._symbol(node.name)
+        elif isinstance(node, Const):
+            result = _constant(node.name)
+        elif isinstance(node, Op):
+            result = self._operation(node)
+        else:
+            raise NotNumeric
+        return self._noted(result)
+
+    def _symbol(self, name: str) -> Number:
+        if name in self.bound:
+            return self.bound[name]
+        if self.point is None:
+            raise NotNumeric
+        return self.point(name)
+
+    def _noted(self, value: Number) -> Number:
+        """Record the magnitude, drop a negligible part of a complex number, refuse what is not finite."""
+        if isinstance(value, CONTEXT.mpc):
+            value = _settled(value)
+        if not CONTEXT.isfinite(value):
+            raise Undefined
+        if value:
+            magnitude = abs(int(CONTEXT.mag(value)))
+            if magnitude > self.magnitude:
+                if magnitude > MAX_MAGNITUDE:
+                    raise TooLarge
+                self.magnitude = magnitude
+        return value
+
+    def _operation(self, node: Op) -> Number:
+        head = node.head
+        if node.bound:
+            return self._folded(node)
+        if head == "pow":
+            return self._power(node)
+        if head.startswith("app:"):
+            return self._applied(node)
+        if head == "add":
+            return _sum([self.value(arg) for arg in node.args])
+        if head == "mul":
+            return CONTEXT.fprod(self.value(arg) for arg in node.args)
+        if head in ("sqrt", "root", "cbrt", "ln", "log", "lg", "lb"):
+            return self._restricted(node)
+        rule = RULES.get(head)
+        if rule is None:
+            raise NotNumeric
+        values = [self.value(arg) for arg in node.args]
+        if head in _ANGLES and any(CONTEXT.mag(v) > _MAX_ANGLE_BITS for v in values if v):
+            raise TooLarge
+        if head in _HIDDEN_EXPONENTIALS:
+            self._hidden(head, values[0])
+        try:
+            return rule(*values)
+        except TypeError as error:
+            raise NotNumeric from error
+
+    def _hidden(self, head: str, value: Number) -> None:
+        """`tanh x` is 1 but for e^(-2x): the exponential counts as a magnitude."""
+        if value and CONTEXT.mag(value) > 12:
+            raise TooLarge
+        size = abs(value)
+        bits = int(2 * size * size if head == "erf" else 3 * size) + 1
+        if bits > MAX_MAGNITUDE:
+            raise TooLarge
+        self.magnitude = max(self.magnitude, bits)
+
+    def _restricted(self, node: Op) -> Number:
+        """Roots and logarithms: over the reals they want a positive argument where it has symbols."""
+        head, value = node.head, self.value(node.args[0])
+        symbolic = bool(node.args[0].free) and self.real_domain
+        if head in ("sqrt", "root", "cbrt"):
+            index = Fraction(2 if head == "sqrt" else 3) if len(node.args) == 1 else rational(node.args[1])
+            if index is None:
+                return self._raised(value, 1 / self.value(node.args[1]), None, symbolic=symbolic)
+            if not index:
+                raise Undefined
+            return self._raised(value, None, 1 / index, symbolic=symbolic)
+        if not value:
+            raise OutsideDomain if symbolic else Undefined
+        if symbolic and not _positive(value):
+            raise OutsideDomain
+        if head == "ln":
+            return CONTEXT.ln(value)
+        if len(node.args) > 1:
+            base = self.value(node.args[1])
+        else:
+            base = (
+                CONTEXT.mpf({"lg": 10, "lb": 2}.get(head, self.log_base))
+                if head != "log" or self.log_base
+                else CONTEXT.e
+            )
+        divisor = CONTEXT.ln(base) if base else base
+        if not divisor:
+            raise Undefined
+        return CONTEXT.ln(value) / divisor
+
+    def _power(self, node: Op) -> Number:
+        base_node, exponent_node = node.args
+        exact = rational(exponent_node) if not exponent_node.free else None
+        base = self.value(base_node)
+        symbolic = bool(base_node.free) and self.real_domain
+        if exact is not None and exact.denominator == 1:
+            return self._whole_power(base, exact.numerator)
+        value = None if exact is not None else self.value(exponent_node)
+        return self._raised(base, value, exact, symbolic=symbolic)
+
+    def _whole_power(self, base: Number, exponent: int) -> Number:
+        if not base:
+            if exponent <= 0:
+                raise Undefined
+            return base
+        if (abs(int(CONTEXT.mag(base))) + 1) * abs(exponent) > 64 * MAX_MAGNITUDE and abs(exponent) > MAX_MAGNITUDE:
+            raise TooLarge
+        if abs(int(CONTEXT.mag(base)) - 1) * abs(exponent) > 2 * MAX_MAGNITUDE:
+            raise TooLarge
+        # Each step of a power loses bits: they count as magnitude.
+        self.magnitude = max(self.magnitude, exponent.bit_length())
+        return base**exponent
+
+    def _raised(self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool) -> Number:
+        """A power with an exponent that is not whole; odd roots of negative reals are real."""
+        if exponent is None and exact is not None:
+            exponent = CONTEXT.mpf(exact.numerator) / exact.denominator
+        if not base:
+            if CONTEXT.re(exponent) <= 0:
+                raise Undefined
+            return base
+        if not isinstance(base, CONTEXT.mpc) and base < 0 and exact is not None and exact.denominator % 2:
+            size = self._exponential(exponent * CONTEXT.ln(-base))
+            return -size if exact.numerator % 2 else size
+        if symbolic and not _positive(base):
+            raise OutsideDomain
+        if exact == Fraction(1, 2):
+            return CONTEXT.sqrt(base)
+        return self._exponential(exponent * CONTEXT.ln(base))
+
+    def _exponential(self, exponent: Number) -> Number:
+        if exponent and CONTEXT.mag(exponent) > 14:
+            raise TooLarge
+        return CONTEXT.exp(exponent)
+
+    def _applied(self, node: Op) -> Number:
+        """An unknown function: a number drawn from its name and where it is taken."""
+        values = [CONTEXT.nstr(self.value(arg), 20) for arg in node.args]
+        return _drawn(node.head + "\x00" + "\x00".join(values))
+
+    def _folded(self, node: Op) -> Number:
+        if node.head == "int":
+            return self._integral(node)
+        low, high = (rational(arg) if not arg.free else None for arg in node.args[1:])
+        if low is None or high is None:
+            return self._formal(node)
+        if low.denominator != 1 or high.denominator != 1:
+            raise NotNumeric
+        if high - low >= _MAX_FOLD:
+            raise TooLarge
+        terms = []
+        for index in range(low.numerator, high.numerator + 1):
+            self.bound[node.bound] = CONTEXT.mpf(index)
+            terms.append(self.value(node.args[0]))
+        self.bound.pop(node.bound, None)
+        return _sum(terms) if node.head == "sum" else CONTEXT.fprod(terms)
+
+    def _formal(self, node: Op) -> Number:
+        """A sum to infinity or to `n`: a number drawn from its bounds and its terms at two places."""
+        parts = [node.head]
+        for arg in node.args[1:]:
+            parts.append("oo" if arg == Const("oo") else CONTEXT.nstr(self.value(arg), 20))
+        for place in ("1.375", "2.71"):
+            self.bound[node.bound] = CONTEXT.mpf(place)
+            parts.append(CONTEXT.nstr(self.value(node.args[0]), 20))
+        self.bound.pop(node.bound, None)
+        return _drawn("\x00".join(parts))
+
+    def _integral(self, node: Op) -> Number:
+        """A definite integral by quadrature; refused unless its error is far below what is compared."""
+        if node.size > 60 or self.bound:
+            raise NotNumeric
+        low, high = (_infinite(arg) or self.value(arg) for arg in node.args[1:])
+
+        def integrand(x: Number) -> Number:
+            self.bound[node.bound] = x
+            try:
+                return self.value(node.args[0])
+            except (Undefined, OutsideDomain):
+                return CONTEXT.mpf(0)
+
+        magnitude = self.magnitude
+        try:
+            value, error = CONTEXT.quad(integrand, [low, high], error=True, maxdegree=9)
+        finally:
+            self.bound.pop(node.bound, None)
+            # Quadrature looks at tiny arguments; its own error counts instead of their magnitude.
+            self.magnitude = max(magnitude, _INTEGRAL_BITS)
+        if error > CONTEXT.mpf(2) ** (-CONTEXT.prec // 2):
+            raise NotNumeric
+        return value
+
+
+def _infinite(node: Node) -> Number | None:
+    if node == Const("oo"):
+        return CONTEXT.inf
+    if isinstance(node, Op) and node.head == "mul" and node.args[1:] == (Const("oo"),):
+        return -CONTEXT.inf
+    return None
+
+
+def _constant(name: str) -> Number:
+    if name == "pi":
+        return +CONTEXT.pi
+    if name == "e":
+        return +CONTEXT.e
+    if name == "i":
+        return CONTEXT.mpc(0, 1)
+    raise NotNumeric
+
+
+def _positive(value: Number) -> bool:
+    return not isinstance(value, CONTEXT.mpc) and value > 0
+
+
+def _settled(value: Number) -> Number:
+    """A complex number without a part that is only rounding noise beside the other."""
+    real, imaginary = value.real, value.imag
+    if not imaginary:
+        return real
+    if real:
+        distance = CONTEXT.mag(real) - CONTEXT.mag(imaginary)
+        if distance > CONTEXT.prec - _SLACK:
+            return real
+        if -distance > CONTEXT.prec - _SLACK:
+            return CONTEXT.mpc(0, imaginary)
+    return value
+
+
+def _sum(values: list[Number]) -> Number:
+    total = CONTEXT.fsum(values)
+    largest = max((CONTEXT.mag(value) for value in values if value), default=0)
+    if total and largest - CONTEXT.mag(total) > CONTEXT.prec - _SLACK:
+        return CONTEXT.mpf(0)
+    return total
+
+
+def _drawn(text: str) -> Number:
+    """A number in (1/2, 3/2) that depends on `text` alone."""
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=40).digest()
+    return CONTEXT.mpf(int.from_bytes(digest, "big")) / (1 << 320) + CONTEXT.mpf(1) / 2
+
+
+def _snapped(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    """A bounded function, 0 where it is only rounding noise."""
+
+    def apply(value: Number) -> Number:
+        result = function(value)
+        if result and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK:
+            return CONTEXT.mpf(0)
+        return result
+
+    return apply
+
+
+def _over(top: Callable[[Number], Number], bottom: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    return lambda value: _quotient(top(value), bottom(value))
+
+
+def _quotient(top: Number, bottom: Number) -> Number:
+    if not bottom:
+        raise Undefined
+    return top / bottom
+
+
+def _inverse(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    return lambda value: function(_quotient(CONTEXT.mpf(1), value))
+
+
+def _bounded(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    """`exp` and kin: the exponent is bounded first."""
+
+    def apply(value: Number) -> Number:
+        if value and CONTEXT.mag(value) > 13:
+            raise TooLarge
+        return function(value)
+
+    return apply
+
+
+def _factorial(value: Number) -> Number:
+    if value and CONTEXT.mag(value) > 10:
+        raise TooLarge
+    if CONTEXT.isint(value) and value < 0:
+        raise Undefined
+    return CONTEXT.gamma(value + 1)
+
+
+def _binomial(top: Number, bottom: Number) -> Number:
+    return _quotient(_factorial(top), _factorial(bottom) * _factorial(top - bottom))
+
+
+def _rounded(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    """`floor` and `ceil`, of a value that may be whole but for rounding noise."""
+
+    def apply(value: Number) -> Number:
+        if isinstance(value, CONTEXT.mpc):
+            raise Undefined
+        near = CONTEXT.nint(value)
+        distance = abs(value - near)
+        return near if not distance or CONTEXT.mag(distance) < -CONTEXT.prec // 2 else function(value)
+
+    return apply
+
+
+def _real(function: Callable[..., Number]) -> Callable[..., Number]:
+    def apply(*values: Number) -> Number:
+        if any(isinstance(value, CONTEXT.mpc) for value in values):
+            raise Undefined
+        return function(*values)
+
+    return apply
+
+
+def _determinant(*entries: Number) -> Number:
+    size = math.isqrt(len(entries))
+    if size > 12:
+        raise TooLarge
+    return CONTEXT.det(CONTEXT.matrix([list(entries[i * size : (i + 1) * size]) for i in range(size)]))
+
+
+_sin, _cos = _snapped(CONTEXT.sin), _snapped(CONTEXT.cos)
+_one = lambda value: CONTEXT.mpf(1)  # noqa: E731
+_sinh, _cosh = _bounded(CONTEXT.sinh), _bounded(CONTEXT.cosh)
+_HIDDEN_EXPONENTIALS = frozenset(("tanh", "coth", "sech", "csch", "erf"))
+_ANGLES = frozenset(("sin", "cos", "tan", "cot", "sec", "csc", "deg"))
+RULES: dict[str, Callable[..., Number]] = {
+    "div": _quotient,
+    "pct": lambda value: value / 100,
+    "deg": lambda value: value * CONTEXT.pi / 180,
+    "sin": _sin,
+    "cos": _cos,
+    "tan": _over(_sin, _cos),
+    "cot": _over(_cos, _sin),
+    "sec": _over(_one, _cos),
+    "csc": _over(_one, _sin),
+    "asin": CONTEXT.asin,
+    "acos": CONTEXT.acos,
+    "atan": CONTEXT.atan,
+    "acot": lambda value: CONTEXT.pi / 2 - CONTEXT.atan(value),
+    "asec": _inverse(CONTEXT.acos),
+    "acsc": _inverse(CONTEXT.asin),
+    "sinh": _sinh,
+    "cosh": _cosh,
+    "tanh": _over(_sinh, _cosh),
+    "coth": _over(_cosh, _sinh),
+    "sech": _over(_one, _cosh),
+    "csch": _over(_one, _sinh),
+    "asinh": CONTEXT.asinh,
+    "acosh": CONTEXT.acosh,
+    "atanh": CONTEXT.atanh,
+    "exp": _bounded(CONTEXT.exp),
+    "erf": CONTEXT.erf,
+    "abs": abs,
+    "norm": abs,
+    "sign": CONTEXT.sign,
+    "re": CONTEXT.re,
+    "im": CONTEXT.im,
+    "floor": _rounded(CONTEXT.floor),
+    "ceil": _rounded(CONTEXT.ceil),
+    "fact": _factorial,
+    "binom": _binomial,
+    "max": _real(max),
+    "min": _real(min),
+    "det": _determinant,
+}
+assert MAX_TERMS >= _MAX_FOLD

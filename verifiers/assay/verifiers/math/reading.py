@@ -1,0 +1,262 @@
+"""One side of a comparison, read: text -> tokens -> tree -> typed value.
+
+Words that announce a value and a bracketed note after it are dropped; everything else must be read
+whole, or the side is `Opaque` and equal only as text. Reading never raises.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.verifiers.extract.found import words
+from assay.verifiers.math import tables, units
+from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
+from assay.verifiers.math.parser import parse
+from assay.verifiers.math.scalar import Scalar
+from assay.verifiers.math.shapes import value_of
+from assay.verifiers.math.tokens import Token, decimal, tokenise
+from assay.verifiers.math.values import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
+
+_ANNOUNCERS = words(
+    """
+    the so thus hence therefore and then our final correct required requested desired answer answers
+    value values result results solution solutions total sum product difference number count area volume
+    perimeter length width height distance radius probability limit maximum minimum max min smallest
+    largest least greatest mean median average integral derivative equation slope cost price of we get
+    have obtain it this which
+    """
+)
+_PLAIN = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?")
+_LONGEST_ANNOUNCEMENT = 14
+_DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
+    "wrong incorrect false possible guess example common mistake trap estimate square cube initial previous once"
+)
+_VERBS = words("is are equals be")
+_HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
+# In a note these change the value that it stands beside.
+_CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A side as it was read."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    value: Value
+    tree: Node | None = None
+
+    @cached_property
+    def canonical(self) -> tuple[tuple[str, object], ...]:
+        """Equal for texts that differ in spacing and style only."""
+        return tuple((kind, value) for kind, value, _ in self.tokens)
+
+    def same_form(self, other: Reading) -> bool:
+        """Whether both are one text but for spacing and style; what equals nothing does not equal itself."""
+        if isinstance(self.value, Nothing) or isinstance(other.value, Nothing):
+            return False
+        return self.canonical == other.canonical
+
+    @cached_property
+    def choice(self) -> str:
+        """The capital letter that it chooses: `C`, `(C)`, `C. 12`; else ""."""
+        return choice_letter(list(self.tokens))
+
+
+def read(text: str) -> Reading:
+    """Read an answer."""
+    bare = text.strip()
+    if _PLAIN.fullmatch(bare):
+        return _plain(text, bare)
+    if bare[:2] == "**" == bare[-2:]:
+        text = bare[2:-2]
+    try:
+        tokens = tokenise(text)
+    except Unparsed as error:
+        return Reading(text, (Token("raw", " ".join(text.split()), False),), Opaque(_squeezed(text), str(error)))
+    tokens = without_remark(without_announcement(_trimmed(tokens)))
+    try:
+        tree = parse(tokens)
+        value = value_of(tree)
+    except Unparsed as error:
+        return Reading(text, tuple(tokens), _unread(tokens, str(error)))
+    except RecursionError:
+        return Reading(text, tuple(tokens), _unread(tokens, "nested too deep"))
+    return Reading(text, tuple(tokens), value, tree)
+
+
+def _plain(text: str, digits: str) -> Reading:
+    """A plain number: what most answers are."""
+    number = Num(decimal(digits.lstrip("-")))
+    token = Token("num", digits.lstrip("-"), False)
+    if digits[0] != "-":
+        return Reading(text, (token,), One(Scalar(number)), number)
+    tree = neg(number)
+    return Reading(text, (Token("op", "-", False), token), One(Scalar(tree)), tree)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _unread(tokens: list[Token], why: str) -> Value:
+    """What was not read stays text."""
+    text = " ".join(str(v).casefold() if k in ("word", "run") and len(str(v)) > 2 else str(v) for k, v, _ in tokens)
+    return Opaque(text, why)
+
+
+def _trimmed(tokens: list[Token]) -> list[Token]:
+    """Without final stops and commas, and without outer braces."""
+    while (
+        tokens
+        and tokens[-1].kind in ("op", "row")
+        and (tokens[-1].value in (".", ",", ";", ":") or tokens[-1].kind == "row")
+    ):
+        tokens = tokens[:-1]
+    if tokens and tokens[-1].kind == "num" and str(tokens[-1].value).endswith("."):
+        tokens = [*tokens[:-1], tokens[-1]._replace(value=str(tokens[-1].value)[:-1])]
+    return tokens
+
+
+def without_announcement(tokens: list[Token]) -> list[Token]:
+    """Drop `The answer is`: words that end in `is`, `equals` or a colon.
+
+    Before words only known announcing words go (`G is invertible` is a text); before anything else any
+    words do that neither deny, hedge nor change the value (`The largest n is 34`).
+    """
+    known = True
+    for index, token in enumerate(tokens[:_LONGEST_ANNOUNCEMENT]):
+        value = str(token.value).lower()
+        rest = tokens[index + 1 :]
+        if value == ":" and index and known and tokens[index - 1].kind in ("word", "run"):
+            return rest
+        if token.kind not in ("word", "run", "let"):
+            return tokens
+        if value in _VERBS and index:
+            rest = rest[1:] if rest and rest[0].value == ":" else rest
+            return rest if rest and (known or rest[0].kind not in ("word", "run")) else tokens
+        if value not in _ANNOUNCERS:
+            known = False
+            if value in _DENYING or value in tables.MODIFIERS:
+                return tokens
+    return tokens
+
+
+def without_remark(tokens: list[Token]) -> list[Token]:
+    """Drop a bracketed note at the end: `42 (units)`. A note that hedges stays, and spoils the answer."""
+    if len(tokens) < 4 or tokens[-1].value != ")":
+        return tokens
+    depth = 0
+    for index in range(len(tokens) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(str(tokens[index].value), 0)
+        if not depth:
+            inner = tokens[index + 1 : -1]
+            return tokens[:index] if _is_remark(tokens[index - 1], tokens[index], inner) else tokens
+    return tokens
+
+
+def _is_remark(before: Token, opening: Token, inner: list[Token]) -> bool:
+    if before.kind in ("func", "cmd", "op") and before.value not in (")", "]", "}", "%", "!", ")}", "deg"):
+        return False
+    named = [
+        t
+        for t in inner
+        if (t.kind == "word" and len(str(t.value)) > 1) or (t.kind == "word" and ord(str(t.value)[0]) > 0x2E80)
+    ]
+    spelled = [t for t in inner if t.kind == "run" and opening.spaced]
+    if not named and not spelled:
+        return False
+    return not any(
+        (t.kind == "joint" and t.value == "or") or str(t.value).lower() in _HEDGES | _CHANGING for t in inner
+    )
+
+
+def choice_letter(tokens: list[Token]) -> str:
+    """The choice that the tokens name, or ""."""
+    tokens = [token for token in tokens if token.value not in ("{", "}")]
+    index, size = 0, len(tokens)
+    if size and str(tokens[0].value).lower() in ("option", "choice", "选项", "选"):
+        index = 1
+    bracketed = index < size and tokens[index].value == "("
+    index += bracketed
+    if index >= size or not _is_letter(tokens[index]):
+        return ""
+    letter, index = str(tokens[index].value), index + 1
+    if bracketed:
+        if index >= size or tokens[index].value != ")":
+            return ""
+        rest = tokens[index + 1 :]
+    elif index < size:
+        if tokens[index].value not in (".", ")", ":"):
+            return ""
+        rest = tokens[index + 1 :]
+    else:
+        rest = []
+    return "" if _spoils(rest) else letter
+
+
+def _is_letter(token: Token) -> bool:
+    value = str(token.value)
+    return token.kind in ("let", "word") and len(value) == 1 and "A" <= value <= "Z"
+
+
+def _spoils(rest: list[Token]) -> bool:
+    """Whether what follows a choice names another one, joins, or takes it back."""
+    if len(rest) == 1 and _is_letter(rest[0]):
+        return True
+    if rest and (rest[0].kind == "joint" or rest[0].value in (",", "/", "=", "+", "-", "^", "&", ";", "_")):
+        return True
+    for index, token in enumerate(rest):
+        if str(token.value).lower() in _HEDGES | {"wrong", "incorrect", "false"} or (
+            token.kind == "joint" and token.value == "or"
+        ):
+            return True
+        following = str(rest[index + 1].value) if index + 1 < len(rest) else ""
+        if _is_letter(token) and (following in (")", ":") or (following == "." and index + 2 < len(rest))):
+            return True
+    return False
+
+
+def second_reading(reading: Reading) -> Reading | None:
+    """`5 m`: a number, a space, and the letter of a unit; the other reading of a product."""
+    tokens = reading.tokens
+    if (
+        len(tokens) < 2
+        or tokens[-1].kind != "let"
+        or not tokens[-1].spaced
+        or tokens[-1].value not in units.SINGLE_LETTERS
+    ):
+        return None
+    if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:-1]) or tokens[-2].kind not in (
+        "num",
+        "val",
+    ):
+        return None
+    upright = [*tokens[:-1], tokens[-1]._replace(kind="word")]
+    try:
+        tree = parse(upright)
+        return Reading(reading.text, tuple(upright), value_of(tree), tree)
+    except Unparsed:
+        return None
+
+
+def has_symbols(value: Value) -> bool:
+    """Whether a value holds free symbols."""
+    if isinstance(value, One):
+        return bool(value.scalar.node.free)
+    if isinstance(value, (Measured, Named)):
+        return has_symbols(value.value)
+    return not isinstance(value, (Text, Members))
+
+
+def holds_undefined(value: Value) -> bool:
+    """Whether a constant without a value, such as 0/0, stands in it."""
+    if isinstance(value, One):
+        return value.scalar.undefined
+    if isinstance(value, (Measured, Named)):
+        return holds_undefined(value.value)
+    if isinstance(value, (Members, Ordered)):
+        return any(holds_undefined(item) for item in value.items)
+    return False

@@ -1,0 +1,308 @@
+"""Whether two scalar expressions are equal: exact first, then modulo primes, then numerically.
+
+    same form                      equal
+    both exact rationals           compared exactly
+    both rational functions        values modulo two primes at fixed pseudo-random points
+    anything else with a value     50 digits and more, relative, at fixed pseudo-random points
+    too large to evaluate          equal only as text
+
+`Scalar` keeps what was computed of one side: the gold's is shared by a whole group.
+`log` without a base is read as one base throughout, 10 or e: either may make the two sides equal.
+Not covered: identities that hold for whole numbers only, and branches of many-valued functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from assay.verifiers.math.exact import TooLarge, Undefined, rational
+from assay.verifiers.math.modular import PRIMES, residues
+from assay.verifiers.math.nodes import Const, Node, Num, Op
+
+if TYPE_CHECKING:
+    from assay.verifiers.math.numeric import Number
+
+MAX_SIZE = 3_000
+"""Trees with more nodes are compared as text only."""
+_POINTS = 28
+_WANTED = 4
+
+
+class Scalar:
+    """One side of a comparison, with its values as they are asked for."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._values: dict[tuple[int, int, int, bool, bool], tuple[Number, int] | None] = {}
+
+    @cached_property
+    def exact(self) -> Fraction | None:
+        """The exact value, if it is a rational that `rational` finds. Raises `Undefined`, `TooLarge`."""
+        if self.node.size > MAX_SIZE:
+            raise TooLarge
+        return None if self.node.free else rational(self.node)
+
+    @cached_property
+    def residues(self) -> tuple[int, ...] | None:
+        """Values modulo the primes, where it is a rational function. Raises `Undefined`, `TooLarge`."""
+        return residues(self.node)
+
+    def number(
+        self, point: int, precision: int, *, log_base: int, real: bool, signed: bool
+    ) -> tuple[Number, int] | None:
+        """Value and largest magnitude at one point; None outside the domain."""
+        key = (point, precision, log_base, real, signed)
+        if key not in self._values:
+            points = _points(point, signed=signed)
+            self._values[key] = _evaluate(self.node, points, precision, log_base=log_base, real=real)
+        return self._values[key]
+
+    @cached_property
+    def undefined(self) -> bool:
+        """Whether it is a constant without a value."""
+        if self.node.free:
+            return False
+        try:
+            if self.exact is not None:
+                return False
+            self.number(0, 200, log_base=10, real=False, signed=False)
+        except Undefined:
+            return True
+        except (TooLarge, ValueError, ArithmeticError):
+            return False
+        return False
+
+    @cached_property
+    def infinite(self) -> int:
+        """1 or -1 for plus or minus infinity, else 0."""
+        node = self.node
+        if node == Const("oo"):
+            return 1
+        if isinstance(node, Op) and node.head == "mul" and node.args == (Num(Fraction(-1)), Const("oo")):
+            return -1
+        return 0
+
+
+def _evaluate(
+    node: Node, points: Callable[[str], Number], precision: int, *, log_base: int, real: bool
+) -> tuple[Number, int] | None:
+    from assay.verifiers.math import numeric
+
+    with numeric.CONTEXT.workprec(precision):
+        evaluator = numeric.Evaluator(points, log_base=log_base, real_domain=real)
+        try:
+            return evaluator.value(node), evaluator.magnitude
+        except numeric.OutsideDomain:
+            return None
+
+
+def wants_positive(node: Node) -> bool:
+    """Whether its variables are taken positive: even roots, logarithms, powers that are not whole."""
+    if not isinstance(node, Op):
+        return False
+    if node.head in ("sqrt", "ln", "log", "lg", "lb", "root") and node.args[0].free:
+        return True
+    if node.head == "pow" and (node.args[1].free or (node.args[0].free and not _whole(node.args[1]))):
+        return True
+    return any(wants_positive(arg) for arg in node.args)
+
+
+def _whole(node: Node) -> bool:
+    if isinstance(node, Num):
+        return node.value.denominator == 1
+    value = rational(node) if not node.free else None
+    return value is not None and value.denominator == 1
+
+
+def _points(index: int, *, signed: bool) -> Callable[[str], Number]:
+    """The fixed pseudo-random point `index`: its scale grows with the index, its sign alternates where signs may."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    low, high = _SCALES[index % len(_SCALES)]
+
+    def value(name: str) -> Number:
+        digest = hashlib.blake2b(f"{name}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
+        drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
+        size = low + (high - low) * drawn
+        return -size if signed and digest[0] & 1 else size
+
+    return value
+
+
+_SCALES = (
+    (0.3, 2.5),
+    (0.3, 2.5),
+    (1.0, 6.0),
+    (0.05, 0.95),
+    (0.3, 2.5),
+    (2.0, 40.0),
+    (0.05, 0.95),
+    (20.0, 400.0),
+)
+
+
+def equal(left: Scalar, right: Scalar) -> bool:
+    """Whether two scalars are equal as functions of their variables. Never raises."""
+    try:
+        return _equal(left, right)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _equal(left: Scalar, right: Scalar) -> bool:
+    if left.infinite or right.infinite:
+        return left.infinite == right.infinite
+    if left.node == right.node and not left.undefined:
+        return True
+    first, second = left.exact, right.exact
+    if first is not None and second is not None:
+        return first == second
+    if (first is None and second is None) or left.node.free or right.node.free:
+        one = left.residues
+        other = right.residues if one is not None else None
+        if one is not None and other is not None:
+            return one == other
+    return _numerically(left, right, _same)
+
+
+def _same(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    """Whether each pair agrees to `tolerance` bits."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    for one, other in values:
+        difference = one - other
+        if not difference:
+            continue
+        if not one or not other:
+            return False
+        if CONTEXT.mag(difference) - max(CONTEXT.mag(one), CONTEXT.mag(other)) > -tolerance:
+            return False
+    return True
+
+
+Judge = Callable[[list[tuple[Any, Any]], int], bool]
+
+
+def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
+    bases = (10, 0) if "log" in left.node.heads | right.node.heads else (10,)
+    return any(_with_base(left, right, judge, base) for base in bases)
+
+
+def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
+    """Whether two sides with an integral agree to 24 bits: most that differ need no more."""
+    from assay.verifiers.math.numeric import CONTEXT
+
+    free = left.node.free | right.node.free
+    pairs, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
+    with CONTEXT.workprec(60):
+        return not pairs or judge(pairs, 24)
+
+
+def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
+    from assay.verifiers.math.numeric import CONTEXT, MARGIN, NotNumeric
+
+    free = left.node.free | right.node.free
+    if len(free) > 40:
+        return False
+    try:
+        if "int" in left.node.heads | right.node.heads and not _quickly(left, right, judge, log_base):
+            return False
+        for real in (True, False):
+            precision = MARGIN + 40
+            for _ in range(3):
+                pairs, magnitude = _pairs(left, right, precision, log_base, real=real, many=bool(free))
+                if not pairs or precision >= 5 * magnitude + MARGIN:
+                    break
+                precision = 5 * magnitude + MARGIN + 40
+            if pairs:
+                # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
+                with CONTEXT.workprec(precision):
+                    return judge(pairs, precision - 2 * magnitude - 50)
+            if not free:
+                return False
+    except NotNumeric:
+        return False
+    return False
+
+
+def _pairs(
+    left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
+) -> tuple[list[tuple[Any, Any]], int]:
+    """Values of both sides at points where both are defined, and the largest magnitude met."""
+    pairs: list[tuple[Any, Any]] = []
+    magnitude = 0
+    for one, other in _at_points(left, right, precision, log_base, real=real, many=many):
+        pairs.append((one[0], other[0]))
+        magnitude = max(magnitude, one[1], other[1])
+        if len(pairs) == _WANTED or not many:
+            break
+    return (pairs, magnitude) if len(pairs) > 1 or not many else ([], 0)
+
+
+def _at_points(
+    left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
+) -> Iterator[tuple[tuple[Any, int], tuple[Any, int]]]:
+    signed = not (wants_positive(left.node) or wants_positive(right.node))
+    for index in range(_POINTS if many else 1):
+        try:
+            one = left.number(index, precision, log_base=log_base, real=real, signed=signed)
+            if one is None:
+                continue
+            other = right.number(index, precision, log_base=log_base, real=real, signed=signed)
+        except (Undefined, TooLarge):
+            if not many:
+                raise
+            continue
+        if other is not None:
+            yield one, other
+
+
+def proportional(left: Scalar, right: Scalar) -> bool:
+    """Whether one is a constant multiple, not 0, of the other. Never raises."""
+    try:
+        return _proportional(left, right)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _proportional(left: Scalar, right: Scalar) -> bool:
+    one, other = left.residues, right.residues
+    if one is not None and other is not None:
+        return _cross(one, other)
+    return _numerically(left, right, _same_ratio)
+
+
+def _cross(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    if not any(one) or not any(other):
+        return False
+    return all(
+        (one[i] * other[i + 1] - one[i + 1] * other[i]) % prime == 0 and bool(one[i]) == bool(other[i])
+        for i, prime in zip(range(0, len(one), 2), PRIMES, strict=True)
+    )
+
+
+def _same_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    if len(values) < 3 or any(not one or not other for one, other in values):
+        return False
+    first, second = values[0]
+    return _same([(one * second, other * first) for one, other in values[1:]], tolerance)
+
+
+def same_direction(left: Scalar, right: Scalar) -> bool:
+    """Whether one is a positive constant multiple of the other. Never raises."""
+    try:
+        return _numerically(left, right, _same_positive_ratio)
+    except (Undefined, TooLarge):
+        return False
+
+
+def _same_positive_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
+    from assay.verifiers.math.numeric import CONTEXT
+
+    one, other = values[0]
+    real = not isinstance(one, CONTEXT.mpc) and not isinstance(other, CONTEXT.mpc)
+    return real and one * other > 0 and _same_ratio(values, tolerance)
