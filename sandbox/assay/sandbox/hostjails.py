@@ -93,7 +93,7 @@ class HostJails:
     def _command(self, kind: JailKind, environment: Environment, box: Path, control: int) -> list[str]:
         site = [str(environment.site)] if environment.site else []
         options = {
-            "mode": self.mode, "box": str(box), "own_uid": has_uids_from(self.uid_base),
+            "mode": self.mode, "box": str(box), "site": site, "own_uid": has_uids_from(self.uid_base),
             "readable": [*_READABLE, str(self.built.python), str(self.built.root), *site],
         }  # fmt: skip
         chosen = _FILTER[self.mode]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +73,7 @@ def snapshot(pid: int) -> dict[str, int]:
         "children": len(below),
         "own_descriptors": len(os.listdir("/proc/self/fd")),
         "its_descriptors": len(os.listdir(f"/proc/{pid}/fd")),
-        "state_files": sum(1 for _ in Settings().state_dir.iterdir()),
+        "state_files": sum(1 for _ in Settings().state_dir.rglob("*")),
     }
 
 
@@ -88,7 +87,6 @@ def test_hostile_runs_leave_nothing(own: Supervisor) -> None:
     for row, code in HOSTILE:  # every kind of jail has been needed once
         judge(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code)
     before, rss = snapshot(pid), (resident_kb(os.getpid()), resident_kb(pid))
-    free = shutil.disk_usage("/var/tmp").free
     for _ in range(RUNS):
         row, code = choice.choice(HOSTILE)
         assert judge(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code) == 0
@@ -97,7 +95,6 @@ def test_hostile_runs_leave_nothing(own: Supervisor) -> None:
         time.sleep(0.2)
     assert snapshot(pid) == before
     assert resident_kb(os.getpid()) - rss[0] < 40_000 and resident_kb(pid) - rss[1] < 20_000
-    assert free - shutil.disk_usage("/var/tmp").free < 200 << 20
     for row in correct_cases():
         reference = CodeReference.model_validate_json(json.dumps(row["reference"]))
         assert verifier.verify(verifier.prepare(reference), Candidate.of(row["completion"])).reward == 1, row["id"]

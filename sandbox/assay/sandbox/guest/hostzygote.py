@@ -164,6 +164,7 @@ def remove(folder: str) -> None:
 def main(arguments: list[str]) -> None:
     """`hostzygote FILTER CONTROL OPTIONS MODULE…`; OPTIONS is JSON: the runner's fields."""
     options = json.loads(arguments[2])
+    sys.path += options.pop("site")
     zygote.check_result(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     control = zygote.start(arguments[0], int(arguments[1]), arguments[3:])
     zygote.serve(control, Runner(**options).run)

@@ -45,6 +45,8 @@ def warm(modules: list[str]) -> None:
             _action_module(name[1:])
         else:
             importlib.import_module(name)
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random")
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
 
 

@@ -35,9 +35,9 @@ def prepare_interpreter(argv: list[str], path: str) -> None:
     sys.path.insert(0, path)
     if not stat.S_ISREG(os.fstat(0).st_mode):
         sys.stdin = text_stream(0, "rb")
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed()
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()  # `random` reseeds itself after a fork
 
 
 def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
@@ -48,9 +48,11 @@ def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
 def write_files(head: Head, blobs: list[bytes]) -> None:
     """Create the job's files in the working directory: `files` is [[name, mode, blob index], …]."""
     for name, mode, index in head.get("files", ()):
-        with open(name, "wb") as file:
-            file.write(blobs[index])
-        os.chmod(name, mode)
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        view = memoryview(blobs[index])
+        while view:
+            view = view[os.write(fd, view) :]
+        os.close(fd)
 
 
 def compiled(head: Head, blobs: list[bytes], filename: str) -> types.CodeType:

@@ -70,8 +70,9 @@ def load_filter(path: str) -> None:
 
 def _own_namespaces(box_kb: int, inodes: int) -> None:
     """A mount and an IPC namespace with a fresh tmpfs and a /proc that shows this run alone."""
-    with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
-        file.write(b"1000")  # the program dies before the zygote does
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    os.write(score, b"1000")  # the program dies before the zygote does
+    os.close(score)
     os.unshare(CLONE_NEWNS | CLONE_NEWIPC)
     options = b"size=%dk,nr_inodes=%d,mode=0755" % (box_kb, inodes)
     check_result(_libc.mount(b"box", BOX, b"tmpfs", MS_NOSUID | MS_NODEV, options))
