@@ -69,7 +69,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         gold = read(reference.answer)
         _check(gold)
         text = reference.answer.strip().strip("$").strip()
-        integer = int(Fraction(text)) if _INTEGER.fullmatch(text) else None
+        integer = int(Fraction(text)) if reference.tol is None and _INTEGER.fullmatch(text) else None
         choice = gold.choice if len(gold.tokens) <= 3 else ""
         return MathSpec(reference, gold, _rules(reference), choice, text, integer)
 
