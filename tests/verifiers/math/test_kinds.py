@@ -92,7 +92,7 @@ def test_a_tolerance_is_around_the_gold() -> None:
         ("\\pi", "\\approx 3.14"),
         ("45", "45\\%"),
         ("5", "\\{5\\}"),
-        ("(1,2)", "[1,2]"),
+        ("(1,2)", "\\langle 1,2\\rangle"),
         ("x=5", "y=5"),
     ],
 )
