@@ -171,7 +171,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
         unit = Unit(blobs[0])
     except (SyntaxError, ValueError, RecursionError):
         return _conclude({"invalid": True})
-    if lacking := sorted(unit.modules & _PACKAGES):
+    if lacking := sorted({name.partition(".")[0] for name in unit.modules} & _PACKAGES):
         return _conclude({"lacking": lacking[0]})
     unittest.main = lambda *args, **keywords: None  # type: ignore[assignment]
     if head.get("low_trust"):
