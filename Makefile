@@ -24,5 +24,8 @@ proto: setup      ## regenerate the protobuf modules
 bench: setup      ## speeds, each as a ratio against a peer in the same run
 	$(BIN)/python -m bench
 
+docs: setup       ## regenerate the pages that the code itself knows
+	$(BIN)/python tools/docs.py
+
 clean:
 	rm -rf .venv .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,5 +1,6 @@
 """Servers in processes of their own, and the CPU that they have used."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
+
+NO_SANDBOX = {"ASSAY_SANDBOX_BACKENDS": "[]"}
+"""What these servers do needs no programs run."""
 
 
 def free_port() -> int:
@@ -24,7 +28,9 @@ def server(*command: str, health: str) -> Iterator[tuple[str, psutil.Process]]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     arguments = [part.format(port=port) for part in command]
-    with subprocess.Popen([sys.executable, *arguments], stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [sys.executable, *arguments], stderr=subprocess.DEVNULL, env=os.environ | NO_SANDBOX
+    ) as process:
         try:
             _await(url + health, process)
             yield url, psutil.Process(process.pid)

@@ -1,5 +1,7 @@
 """The house: five source roots of one PEP 420 namespace, and the budgets of its rooms."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,9 @@ def test_no_file_names_a_registry() -> None:
     for name in ("requirements.txt", "pyproject.toml", "tools/setup.sh"):
         path = ROOT / name
         assert not path.exists() or "://" not in path.read_text()
+
+
+def test_the_generated_pages_are_committed(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "tools/docs.py", tmp_path], check=True)
+    for page in tmp_path.iterdir():
+        assert (ROOT / "docs" / page.name).read_text() == page.read_text(), "run `make docs`"

@@ -33,12 +33,12 @@ class LimitSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    body_bytes: int = Field(_DEFAULTS.body_bytes, gt=0)
-    completion_bytes: int = Field(_DEFAULTS.completion_bytes, gt=0)
-    reference_bytes: int = Field(_DEFAULTS.reference_bytes, gt=0)
+    body_bytes: int = Field(_DEFAULTS.body_bytes, gt=0, description="One request's body.")
+    completion_bytes: int = Field(_DEFAULTS.completion_bytes, gt=0, description="One completion.")
+    reference_bytes: int = Field(_DEFAULTS.reference_bytes, gt=0, description="One reference.")
     items: int = Field(_DEFAULTS.items, gt=0, description="Items in one request.")
     queue_items: int = Field(_DEFAULTS.queue_items, gt=0, description="Items that may wait; then 429.")
-    queue_bytes: int = Field(_DEFAULTS.queue_bytes, gt=0)
+    queue_bytes: int = Field(_DEFAULTS.queue_bytes, gt=0, description="What waiting items may hold.")
     timeout_s: float = Field(_DEFAULTS.timeout_s, gt=0, description="Ceiling of `options.timeout_s`.")
     cpu_s: float = Field(_DEFAULTS.cpu_s, gt=0, description="Ceiling of `options.cpu_s`.")
     uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Uploaded references in all.")
@@ -57,16 +57,16 @@ class Settings(BaseSettings):
     config_file: ClassVar[Path | None] = None
 
     host: str = Field("127.0.0.1", description="Beyond loopback only with keys.")
-    port: int = Field(8700, ge=0, le=65535)
+    port: int = Field(8700, ge=0, le=65535, description="0 takes a free one.")
     uds: Path | None = Field(None, description="Listen on a Unix socket (mode 0600) instead.")
     keys: tuple[SecretStr, ...] = Field((), description="API keys, plain or `sha256:HEX`.")
     key_file: Path | None = Field(None, description="More keys, one a line; read again on SIGHUP.")
     allowed_hosts: tuple[str, ...] = Field((), description="Further Host names that requests may carry.")
     allowed_origins: tuple[str, ...] = Field((), description="Origins of pages that may post here.")
-    lanes: int = Field(default_factory=default_lanes, gt=0)
+    lanes: int = Field(default_factory=default_lanes, gt=0, description="Processes that judge.")
     verifiers: tuple[str, ...] = Field((), description="Plugins: files, modules or entry points.")
     cache_mb: int = Field(64, ge=0, description="Verdict cache.")
-    lane_memory_mb: int = Field(2048, ge=256)
+    lane_memory_mb: int = Field(2048, ge=256, description="Address space of a lane.")
     drain_s: float = Field(30.0, ge=0, description="SIGTERM: seconds to finish what is in hand.")
     sandbox_backends: tuple[str, ...] = Field(
         ("nsjail",), description="Isolation that may be used, in order; empty: no program is ever run."

@@ -48,7 +48,7 @@ class Rules:
     singletons: bool = False
     """{5} equals 5."""
     brackets_free: bool = False
-    """(1,2), <1,2>, [1,2] and a column vector are one thing."""
+    """(1,2), <1,2> and a column vector are one thing."""
     names_free: bool = False
     """x = 5 equals y = 5."""
     tolerance_abs: Fraction = Fraction(0)
@@ -186,7 +186,7 @@ class Comparison:
         return not left
 
     def _ordered(self, gold: Ordered, answer: Ordered) -> bool:
-        forms = gold.form == answer.form or self.rules.brackets_free
+        forms = gold.form == answer.form or (self.rules.brackets_free and {gold.form, answer.form} <= {"()", "<>"})
         if not forms or len(gold.items) != len(answer.items):
             return (
                 self._bridged(gold, answer)
@@ -280,7 +280,7 @@ def _unit(value: Value) -> tuple[Value, str, bool]:
 
 
 def _flat(value: Value) -> list[Value] | None:
-    if isinstance(value, Ordered):
+    if isinstance(value, Ordered) and value.form in ("()", "<>"):
         return list(value.items)
     if isinstance(value, Grid) and (len(value.rows) == 1 or all(len(row) == 1 for row in value.rows)):
         return [entry for row in value.rows for entry in row]
@@ -393,22 +393,21 @@ def _common(parts: list[tuple[Node, Node]]) -> tuple[Node, Node]:
 def _near(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
     """Whether two real constants are within the row's tolerance of each other."""
     try:
-        one, other = reals.End(gold).approximate, reals.End(answer).approximate
+        one, other = (reals.End(scalar).fraction for scalar in (gold, answer))
     except ValueError:
         return False
-    bound = max(rules.tolerance_abs, rules.tolerance_rel * abs(Fraction(str(float(one))) if one else Fraction(0)))
     distance = abs(one - other)
-    if distance <= float(bound):
+    if distance <= max(rules.tolerance_abs, rules.tolerance_rel * abs(one)):
         return True
     return rules.gold_digits and _rounds_to(gold, answer, distance)
 
 
-def _rounds_to(gold: Scalar, answer: Scalar, distance: Any) -> bool:
-    """Lenient: one side is a decimal with at least three digits, and the other rounds to it."""
+def _rounds_to(gold: Scalar, answer: Scalar, distance: Fraction) -> bool:
+    """Lenient: one side is a decimal with two places and more, and the other rounds to it."""
     for scalar in (gold, answer):
         if isinstance(scalar.node, Num):
             places = _places(scalar.node.value)
-            if places and distance <= 0.5 * 10.0**-places * (1 + 1e-9):
+            if places and distance <= Fraction(1, 2 * 10**places):
                 return True
     return False
 

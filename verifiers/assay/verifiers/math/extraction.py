@@ -57,7 +57,7 @@ class Extraction(NamedTuple):
 def extract(text: str, policy: str) -> Extraction:
     """The answer in `text` (thinking left out) under `policy`. Never raises."""
     if policy != "final_line" and ("\\boxed" in text or "\\fbox" in text):
-        boxed = _boxed(text, find_boxes(text))
+        boxed = _only_box(text) or _boxed(text, find_boxes(text))
         if boxed is not None or policy == "boxed_last":
             return boxed or Extraction(None, "no_answer", "boxed_last")
     elif policy == "boxed_last":
@@ -66,6 +66,18 @@ def extract(text: str, policy: str) -> Extraction:
     if lined is not None or policy == "final_line":
         return lined or Extraction(None, "no_answer", "final_line")
     return _final_statement(text)
+
+
+def _only_box(text: str) -> Extraction | None:
+    """The common case, without matching braces: one box, and no group in it."""
+    start = text.find("\\boxed{") + 7
+    close = text.find("}", start)
+    content = text[start:close]
+    if start < 7 or close < 0 or "{" in content or "\\" in content or not content.strip(" \t\r\n~$"):
+        return None
+    if text.find("\\boxed", close) >= 0 or text.find("\\boxed") != start - 7 or "\\fbox" in text:
+        return None
+    return Extraction(Found(content, start, close), "", "boxed_last")
 
 
 def _boxed(text: str, boxes: Boxes) -> Extraction | None:

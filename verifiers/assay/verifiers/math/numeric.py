@@ -25,6 +25,8 @@ from assay.verifiers.math.exact import MAX_TERMS, TooLarge, Undefined, rational
 from assay.verifiers.math.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
+MAX_COST = 12_000
+"""Most node visits for one evaluation."""
 MAX_MAGNITUDE = 4_000
 _SLACK = 40
 _MAX_ANGLE_BITS = 200

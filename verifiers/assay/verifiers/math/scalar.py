@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from assay.verifiers.math.exact import TooLarge, Undefined, rational
+from assay.verifiers.math.exact import MAX_COST, TooLarge, Undefined, cost, rational
 from assay.verifiers.math.modular import PRIMES, residues
 from assay.verifiers.math.nodes import Const, Node, Num, Op
 
@@ -42,7 +42,7 @@ class Scalar:
     @cached_property
     def exact(self) -> Fraction | None:
         """The exact value, if it is a rational that `rational` finds. Raises `Undefined`, `TooLarge`."""
-        if self.node.size > MAX_SIZE:
+        if self.node.size > MAX_SIZE or cost(self.node) > MAX_COST:
             raise TooLarge
         return None if self.node.free else rational(self.node)
 
@@ -92,6 +92,8 @@ def _evaluate(
 ) -> tuple[Number, int] | None:
     from assay.verifiers.math import numeric
 
+    if cost(node) > numeric.MAX_COST:
+        raise TooLarge
     with numeric.CONTEXT.workprec(precision):
         evaluator = numeric.Evaluator(points, log_base=log_base, real_domain=real)
         try:
