@@ -20,6 +20,12 @@ def test_boxed_last_gives_the_same_verdict_wherever_there_is_a_complete_box() ->
     assert list(wrong(cases, extract="boxed_last")) == ["m523"]  # an empty box, and the answer in prose
 
 
+def test_lenient_differs_from_strict_where_a_decimal_is_rounded_and_nowhere_else() -> None:
+    cases = rows("cases/math.jsonl")
+    differ = [row["id"] for row in cases if reward(row) != reward(row, profile="lenient")]
+    assert differ == ["m373"]  # 0.27 for 0.272727...
+
+
 def test_robust_rows_stay_within_the_budget_and_cost_their_neighbours_nothing() -> None:
     robust = [row for row in rows("cases/math.jsonl") if row["kind"] == "robust"]
     for row in robust:

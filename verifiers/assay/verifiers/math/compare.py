@@ -123,7 +123,10 @@ class Comparison:
             return (alike and self.equal(gold.value, answer.value)) or self._as_equations(gold, answer)
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
-        if isinstance(gold, (Record, Relation)) or isinstance(answer, (Record, Relation)):
+        if isinstance(gold, Record) or isinstance(answer, Record):
+            ours, theirs = _as_record(gold), _as_record(answer)
+            return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
+        if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
         one = gold.value if isinstance(gold, Named) else gold
         other = answer.value if isinstance(answer, Named) else answer
@@ -285,6 +288,16 @@ def _flat(value: Value) -> list[Value] | None:
     if isinstance(value, Grid) and (len(value.rows) == 1 or all(len(row) == 1 for row in value.rows)):
         return [entry for row in value.rows for entry in row]
     return None
+
+
+def _as_record(value: Value) -> Record | None:
+    """`(x, y) = (1, 2)` is x = 1, y = 2."""
+    if isinstance(value, Record):
+        return value
+    if not isinstance(value, Named) or not isinstance(value.value, Ordered) or not value.name.startswith("("):
+        return None
+    names = value.name[1:-1].split(",")
+    return Record(dict(zip(names, value.value.items, strict=True))) if len(names) == len(value.value.items) else None
 
 
 def _sides(value: Value) -> tuple[Node, Node] | None:

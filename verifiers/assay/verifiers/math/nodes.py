@@ -222,6 +222,19 @@ class Word(Shape):
     text: str
 
 
+MAX_TREE_DEPTH = 4 * MAX_DEPTH
+
+
+def is_shallow(tree: Node) -> bool:
+    """Whether no path in the tree is longer than `MAX_TREE_DEPTH`; what walks trees may then recurse."""
+    level: list[Node] = [tree]
+    for _ in range(MAX_TREE_DEPTH):
+        level = [child for node in level for child in node.children()]
+        if not level:
+            return True
+    return False
+
+
 ZERO, ONE, MINUS_ONE = Num(Fraction(0)), Num(Fraction(1)), Num(Fraction(-1))
 
 

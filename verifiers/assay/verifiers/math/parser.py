@@ -27,6 +27,7 @@ from assay.verifiers.math.nodes import (
     Word,
     add,
     div,
+    is_shallow,
     mul,
     neg,
 )
@@ -261,7 +262,10 @@ def parse(tokens: list[Token]) -> Node:
     if not tokens:
         raise Unparsed("nothing there")
     parser = _Parser(tokens)
-    return parser.within(0, parser.end, parser.members)
+    tree = parser.within(0, parser.end, parser.members)
+    if not is_shallow(tree):
+        raise Unparsed("nested too deep")
+    return tree
 
 
 def _is_list_separator(token: Token) -> bool:
