@@ -269,7 +269,7 @@ def parse(tokens: list[Token]) -> Node:
 
 
 def _is_list_separator(token: Token) -> bool:
-    return token.kind == "joint" or (token.kind == "op" and token.value in (",", ";"))
+    return token.kind in ("joint", "row") or (token.kind == "op" and token.value in (",", ";"))
 
 
 def _may_be_empty(pieces: list[tuple[int, int, str]], index: int) -> bool:
