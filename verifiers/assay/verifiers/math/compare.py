@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from assay.verifiers.math import reals
-from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
 from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
@@ -119,7 +119,7 @@ class Comparison:
     # --- names, equations, relations ---------------------------------------------------------------
     def _named(self, gold: Value, answer: Value) -> bool:
         if isinstance(gold, Named) and isinstance(answer, Named):
-            alike = gold.name == answer.name or self.rules.names_free or "ratio" in (gold.name, answer.name)
+            alike = gold.name == answer.name or self.rules.names_free
             return (alike and self.equal(gold.value, answer.value)) or self._as_equations(gold, answer)
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
@@ -315,7 +315,7 @@ def _exact_counts(values: list[Value]) -> tuple[dict[Fraction, int], list[Value]
         if isinstance(value, One):
             try:
                 exact = value.scalar.exact
-            except (Undefined, TooLarge):
+            except NoValue:
                 exact = None
         if exact is None:
             rest.append(value)

@@ -235,6 +235,14 @@ def is_shallow(tree: Node) -> bool:
     return False
 
 
+def form(tree: Node) -> str:
+    """The tree as text: equal for equal trees, cheap for numbers of any length."""
+    if isinstance(tree, Num):
+        return f"{tree.value.numerator:x}/{tree.value.denominator:x}"
+    name = getattr(tree, "name", "") or getattr(tree, "head", "") or type(tree).__name__
+    return f"{name}({','.join(map(form, tree.children()))})" if tree.children() else str(name)
+
+
 ZERO, ONE, MINUS_ONE = Num(Fraction(0)), Num(Fraction(1)), Num(Fraction(-1))
 
 

@@ -225,7 +225,7 @@ class _Parser(Commands):
         token = self.peek()
         kind, value = token.kind, token.value
         if kind in ("num", "val"):
-            return self.tokens[self.position - 1].kind not in ("num", "val")
+            return self.tokens[self.position - 1].kind not in ("num", "val", "let", "run", "const")
         if kind in ("let", "const", "func", "acc", "name", "begin"):
             return True
         if kind == "run":

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math import tables, units
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
 from assay.verifiers.math.parser import parse
 from assay.verifiers.math.phrases import unit_phrase
@@ -85,6 +86,8 @@ def read(text: str) -> Reading:
         value = value_of(tree)
     except Unparsed as error:
         return Reading(text, tuple(tokens), _unread(tokens, str(error)))
+    except NoValue:
+        return Reading(text, tuple(tokens), _unread(tokens, "something in it has no value"))
     except RecursionError:
         return Reading(text, tuple(tokens), _unread(tokens, "nested too deep"))
     return Reading(text, tuple(tokens), value, tree)
