@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,6 +11,7 @@ from typing import Protocol
 from assay.sandbox import cgroups, image
 from assay.sandbox.environments import PLAIN, Environment
 from assay.sandbox.errors import SandboxError, Unavailable
+from assay.sandbox.hostjails import HostJails
 from assay.sandbox.jails import Jail, JailKind
 from assay.sandbox.nsjail import NsJail
 from assay.sandbox.selftest import Finding, probe
@@ -63,7 +65,7 @@ def open_backend(settings: Settings, hierarchy: cgroups.Hierarchy | None) -> Pro
         try:
             backend = _make(name, settings, built, hierarchy)
             return Proven(backend=backend, findings=_prove(backend))
-        except (SandboxError, OSError) as error:
+        except (SandboxError, OSError, subprocess.SubprocessError) as error:
             reasons.append(f"{name}: {error}")
     raise Unavailable("no sandbox backend works on this host. " + "; ".join(reasons))
 
@@ -74,12 +76,34 @@ def _make(name: str, settings: Settings, built: image.Image, hierarchy: cgroups.
     return _MAKERS[name](settings, built, hierarchy)
 
 
+def _uid_base(settings: Settings) -> int:
+    """The first of the host uids of our jails: a block that no other supervisor here uses."""
+    return claim_block(settings.uid_base) if os.getuid() == 0 else settings.uid_base
+
+
 def _nsjail(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
-    uid_base = claim_block(settings.uid_base) if os.getuid() == 0 else os.getuid()
-    return NsJail(built=built, hierarchy=hierarchy, uid_base=uid_base)
+    return NsJail(built=built, hierarchy=hierarchy, uid_base=_uid_base(settings))
 
 
-_MAKERS: dict[str, Callable[[Settings, image.Image, cgroups.Hierarchy | None], Backend]] = {"nsjail": _nsjail}
+def _landlock(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
+    return HostJails(
+        mode="landlock", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
+    )
+
+
+def _process(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
+    if not settings.unsafe_no_isolation:
+        raise Unavailable("no isolation at all: refused without unsafe_no_isolation (--unsafe-no-isolation)")
+    return HostJails(
+        mode="none", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
+    )
+
+
+_MAKERS: dict[str, Callable[[Settings, image.Image, cgroups.Hierarchy | None], Backend]] = {
+    "nsjail": _nsjail,
+    "landlock": _landlock,
+    "process": _process,
+}
 
 
 def _prove(backend: Backend) -> tuple[Finding, ...]:

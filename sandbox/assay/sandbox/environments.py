@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.sandbox.errors import MissingEnvironment
+from assay.sandbox.errors import MissingEnvironment, Unavailable
 
 STDLIB_PRELOAD = (
     "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime",
@@ -35,6 +38,29 @@ class Environment:
 
 
 PLAIN = Environment(name="plain")
+
+
+def build(name: str, requirements: str, *, state: Path, preload: tuple[str, ...] = ()) -> Environment:
+    """An environment from the text of a requirements file, installed once under the state folder.
+
+    Runs the operator's own pip (trusted input, network of the operator's choosing). Raises `Unavailable`
+    with the last line that pip wrote.
+    """
+    digest = hashlib.sha256(f"{sys.version}\n{requirements}".encode()).hexdigest()[:16]
+    site = state / f"env-{name}-{digest}"
+    if not site.is_dir():
+        with tempfile.TemporaryDirectory(dir=state) as aside:
+            listing = Path(aside, "requirements.txt")
+            listing.write_text(requirements)
+            target = Path(aside, "site")
+            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", str(listing)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+                raise Unavailable(f"environment {name} cannot be built: {last}")
+            target.chmod(0o755)
+            target.rename(site)
+    return Environment(name=name, site=site, preload=(*STDLIB_PRELOAD, *preload))
 
 
 def find(name: str, known: Mapping[str, Environment]) -> Environment:

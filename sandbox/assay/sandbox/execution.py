@@ -27,7 +27,7 @@ STDERR_KEPT_BYTES = 64 << 10
 _CHUNK = 1 << 16
 _SEALS = 0xF  # no more seals, shrinking, growing or writing
 _WATCHDOG_S = 5.0
-_STOP = zygote.HEADER.pack(zygote.STOP, *[0] * 13)
+_STOP = zygote.HEADER.pack(zygote.STOP, *[0] * 11)
 
 
 class JailLost(Exception):
@@ -114,7 +114,7 @@ class Execution:
             given.append(self._stdout(output_cap))
             given.append(self._stream(STDERR_KEPT_BYTES, stops=False))
             given += [self._stream(self.spec.output_bytes, stops=True) for _ in range(self.spec.outputs)]
-            header = _header(self.spec, data_mb, len(given) + len(self.spec.descriptors))
+            header = _header(self.spec, data_mb)
             socket.send_fds(self.control, [header], [*given, *self.spec.descriptors])
         except (BrokenPipeError, ConnectionResetError):
             self.lost = True
@@ -210,14 +210,14 @@ def _job(spec: RunSpec) -> int:
     return sealed_memfd("job", struct.pack("=I", len(text)), text, *spec.blobs)
 
 
-def _header(spec: RunSpec, data_mb: int, descriptors: int) -> bytes:
+def _header(spec: RunSpec, data_mb: int) -> bytes:
     limits = spec.limits
     wall_ms = math.ceil(limits.wall_s * 1e3)
     disk_kb = min(limits.disk_mb, limits.memory_mb // 2) << 10
     return zygote.HEADER.pack(
         zygote.RUN, wall_ms, wall_ms, math.ceil(limits.cpu_seconds), data_mb,
         min(limits.file_mb, limits.disk_mb), limits.open_files, limits.processes + 2, limits.stack_mb,
-        disk_kb, 4096 + limits.disk_mb * 64, descriptors, 1, 0o022,
+        disk_kb, 4096 + limits.disk_mb * 64, 0o022,
     )  # fmt: skip
 
 

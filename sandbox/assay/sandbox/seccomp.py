@@ -46,8 +46,11 @@ class Rule:
     condition: Condition | None = None
 
 
-def parse_policy(text: str) -> tuple[Rule, ...]:
-    """The rules of a policy text, by number. Raises `ValueError` naming a line that does not parse."""
+def parse_policy(text: str, *, base: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """The rules of a policy text, by number; those of `base` hold where the text says nothing.
+
+    Raises `ValueError` naming a line that does not parse.
+    """
     rules: dict[int, Rule] = {}
     for line in text.splitlines():
         body = line.partition("#")[0].strip()
@@ -57,7 +60,8 @@ def parse_policy(text: str) -> tuple[Rule, ...]:
         if rule.number in rules:
             raise ValueError(f"system call listed twice: {body}")
         rules[rule.number] = rule
-    return tuple(rules[number] for number in sorted(rules))
+    merged = {**{rule.number: rule for rule in base}, **rules}
+    return tuple(merged[number] for number in sorted(merged))
 
 
 def _parse_line(body: str) -> Rule:
@@ -76,7 +80,7 @@ def _parse_line(body: str) -> Rule:
 def _parse_condition(text: str) -> Condition:
     match = _CONDITION.match(text)
     if match is None:
-        raise ValueError(f"not a condition: {text}")
+        raise ValueError(f"not a condition of a system call: {text}")
     arg, mask, relation, values = match.groups()
     return Condition(
         arg=int(arg),
@@ -142,11 +146,16 @@ def _conditional(rule: Rule, condition: Condition) -> Iterator[bytes]:
     yield from test
 
 
-def policy_text() -> str:
-    """The shipped policy for this architecture."""
-    return files("assay.sandbox").joinpath("policy/x86_64.syscalls").read_text()
+def policy_text(name: str = "x86_64") -> str:
+    """A shipped policy: that of this architecture, or `landlock`, which changes it."""
+    return files("assay.sandbox").joinpath(f"policy/{name}.syscalls").read_text()
 
 
 def default_filter() -> bytes:
     """The shipped policy, assembled."""
     return assemble(parse_policy(policy_text()))
+
+
+def landlock_filter() -> bytes:
+    """The policy where runs have no namespaces of their own."""
+    return assemble(parse_policy(policy_text("landlock"), base=parse_policy(policy_text())))

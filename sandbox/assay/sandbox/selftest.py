@@ -53,10 +53,13 @@ def write(path): open(path, 'w').close(); os.remove(path); return True
 def call(number, *args): return libc.syscall(number, *args) >= 0
 def caps():
     return int([l for l in open('/proc/self/status') if l.startswith('CapEff')][0].split()[1], 16) != 0
-def left(path):
-    found = os.path.exists(path); open(path, 'w').close(); return found
+def left(folder):
+    path = folder + '/left'
+    found = os.path.exists(path)
+    if os.path.realpath(folder).startswith(('/box', os.path.dirname(os.getcwd()))): open(path, 'w').close()
+    return found
 known = {'PATH','HOME','TMPDIR','USER','LANG','TZ','PYTHONHASHSEED','PYTHONDONTWRITEBYTECODE','PYTHONUTF8',
-         'OMP_NUM_THREADS','OPENBLAS_NUM_THREADS','MKL_NUM_THREADS','NUMEXPR_NUM_THREADS','LC_CTYPE'}
+         'OMP_NUM_THREADS','OPENBLAS_NUM_THREADS','MKL_NUM_THREADS','NUMEXPR_NUM_THREADS','LC_CTYPE','LD_LIBRARY_PATH'}
 event = (ctypes.c_uint32 * 32)(1, 128)
 print(json.dumps({
  'network': open_if(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM), lambda: socket.socket(socket.AF_INET6),
@@ -78,7 +81,8 @@ print(json.dumps({
  'watching': open_if(lambda: call(294, 0), lambda: call(300, 0, 0)),
  'environment': bool(set(os.environ) - known),
  'descriptors': bool(set(os.listdir('/proc/self/fd')) - {'0', '1', '2', '3'}),
- 'left_files': any([left('/tmp/left'), left('/dev/shm/left'), left('left')]),
+ 'left_files': any([left(folder) for folder in {os.path.realpath(p)
+                    for p in ('/tmp', '/dev/shm', os.environ['TMPDIR'], '.')}]),
  'left_ipc': libc.shmget(0x5656, 0, 0) != -1 or libc.shmget(0x5656, 4096, 0o1600) < -1,
 }))
 """

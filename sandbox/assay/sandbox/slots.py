@@ -52,6 +52,7 @@ class Slot:
         self._jails: dict[JailKind, _Jail] = {}
         self._artefacts: dict[str, int] = {}
         self._toolchains: dict[str, Toolchain] = {}
+        self._isolated = True
 
     @classmethod
     def from_descriptor(cls, fd: int) -> Slot:
@@ -162,14 +163,27 @@ class Slot:
 
         A lane may be confined and cannot look for itself.
         """
-        if not self._toolchains:
-            for row in self._call({"do": "languages"})["languages"]:
-                self._toolchains[row[0]] = Toolchain(
-                    language=table()[row[0]], executable=row[1], digest=row[2], version=row[3]
-                )
+        self._learn()
         if name not in self._toolchains:
             raise MissingLanguage(f"no such language on this host; found: {', '.join(self._toolchains)}")
         return self._toolchains[name]
+
+    @property
+    def isolated(self) -> bool:
+        """False on a backend that isolates nothing: results of it must be marked."""
+        self._learn()
+        return self._isolated
+
+    def _learn(self) -> None:
+        """Ask the supervisor once what it has."""
+        if self._toolchains:
+            return
+        answer = self._call({"do": "languages"})
+        self._isolated = bool(answer["isolated"])
+        for name, executable, digest, version in answer["languages"]:
+            self._toolchains[name] = Toolchain(
+                language=table()[name], executable=executable, digest=digest, version=version
+            )
 
     # -- compiled programs -----------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from assay.sandbox import cgroups, report, wire
 from assay.sandbox.backends import Backend, open_backend
 from assay.sandbox.environments import find
 from assay.sandbox.errors import SandboxError, Unavailable
+from assay.sandbox.hostjails import sweep_boxes
 from assay.sandbox.jails import Jail, JailKind
 from assay.sandbox.languages import found_languages
 from assay.sandbox.settings import Settings
@@ -250,7 +251,7 @@ class Server:
     def _do_languages(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
         found = found_languages().values()
         rows = [[item.language.name, item.executable, item.digest, item.version] for item in found]
-        self._answer(slot, {"languages": rows})
+        self._answer(slot, {"languages": rows, "isolated": bool(self._backend.promises)})
 
     # -- compiled programs --------------------------------------------------------------------------
 
@@ -287,6 +288,7 @@ def main(arguments: list[str]) -> int:
         hierarchy = cgroups.find()
         if hierarchy:
             cgroups.sweep(hierarchy)
+        sweep_boxes(settings.state_dir)
         proven = open_backend(settings, hierarchy)
         facts: dict[str, Any] = report.isolation(settings, proven)
     except (SandboxError, OSError) as error:

@@ -56,6 +56,9 @@ class EmbeddedTransport:
             raise _translated(error) from error
 
     async def _front(self) -> tuple[_Host, Front]:
+        host = self._host
+        if host is not None and host.ready is not None and host.owner_pid == os.getpid():
+            return host, host.ready
         host = await asyncio.to_thread(self._running)
         return host, await self._on_engine(host.front(), host)
 
@@ -108,6 +111,8 @@ class _Host:
         self.owner_pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self._settings = settings
+        self.ready: Front | None = None
+        """The front, once the engine has started."""
         self._front: asyncio.Future[Front] | None = None
         self._thread = threading.Thread(target=self._run, name="assay-engine", daemon=True)
         self._thread.start()
@@ -132,7 +137,8 @@ class _Host:
     async def _start(self) -> Front:
         engine = Engine(self._settings)
         await engine.start()
-        return Front(engine=engine)
+        self.ready = Front(engine=engine)
+        return self.ready
 
     def close(self) -> None:
         """End the engine, then the loop, then the thread."""

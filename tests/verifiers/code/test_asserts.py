@@ -42,6 +42,9 @@ HONEST = {
     "approx": ("def f(): return 0.1 + 0.2", "from pytest import approx\nassert f() == approx(0.3)"),
     "state_in_program": ("n = 0\ndef tick():\n  global n\n  n += 1\n  return n", "def test_tick():\n    assert tick() == 1\ntest_tick()"),
     "async": ("import asyncio\nasync def f(x):\n  await asyncio.sleep(0)\n  return x + 1", "import asyncio\nassert asyncio.run(f(1)) == 2"),
+    "from_solution": ("def f(x): return x + 1\nclass K:\n  n = 5", "from solution import f, K\ndef test_it():\n    assert f(1) == 2 and K.n == 5"),
+    "import_solution": ("def f(x): return x + 1", "import solution\nassert solution.f(1) == 2"),
+    "import_star": ("def f(x): return x + 1", "from my_module import *\nassert f(1) == 2"),
     "main_guard": ("def f(): return 1\nif __name__ == '__main__':\n  raise SystemExit(3)", "assert f() == 1"),
     "prints": ("def f():\n  print('noise' * 1000)\n  return 1\nprint('more')", "assert f() == 1"),
     "unittest_main_exit": ("def f(): return 1", "import unittest, sys\nclass T(unittest.TestCase):\n    def setUp(self): self.x = f()\n    def test(self): self.assertEqual(self.x, 1)\nif __name__ == '__main__':\n    sys.exit(unittest.main())"),
@@ -86,6 +89,8 @@ HACKS = {
     "cyclic": ("def f(x):\n  a = []\n  a.append(a)\n  return a", "assert f(1) == [2]"),
     "close_relay": ("import os\nos.close(3); os.close(4)\ndef f(x): return 0", "assert f(1) == 2"),
     "wrong_values_for_constants": ("EXPECTED = 0\ndef f(x): return 0", "EXPECTED = 2\nassert f(1) == EXPECTED"),
+    "shadowed_by_import": ("def f(x): return 0\nmath = None", "import math\nfrom solution import f\nassert f(1) == math.sqrt(4)"),
+    "no_such_import": ("def g(x): return 2", "from solution import f\nassert f(1) == 2"),
     "no_such_name": ("def g(x): return 2", "assert f(1) == 2"),
     "syntax_error": ("def f(:", "assert f(1) == 2"),
     "never_true": ("def f(x): return 0", "if f(1) == 2:\n    assert True"),
@@ -127,6 +132,11 @@ def test_tests_that_assert_nothing_do_not_pass(judge: Judge) -> None:
 def test_test_code_that_does_not_compile_refuses_the_row(judge: Judge) -> None:
     with pytest.raises(InvalidReference):
         judge("def f(): return 1", [{"test_code": "assert f( == 1"}], "asserts")
+
+
+def test_a_package_that_the_environment_lacks_refuses_the_row(judge: Judge) -> None:
+    with pytest.raises(InvalidReference, match="numpy"):
+        judge("def f(): return 1", [{"test_code": "import numpy as np\nassert np.all(f() == 1)"}], "asserts")
 
 
 def test_a_hang_of_the_program_is_its_time_out(judge: Judge) -> None:

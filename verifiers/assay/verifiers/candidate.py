@@ -64,6 +64,8 @@ class Candidate:
     def message_index(self) -> int:
         """Index of the judged message, or -1 where no assistant message is."""
         last = len(self.messages) - 1
+        if last >= 0 and self.messages[last].role == "assistant":
+            return last
         return next((i for i in range(last, -1, -1) if self.messages[i].role == "assistant"), -1)
 
     @cached_property
@@ -74,8 +76,9 @@ class Candidate:
     @cached_property
     def answer(self) -> Answer | None:
         """The judged text after the thinking, or None where the thinking never closed."""
-        offset = thinking_end(self.text, prefill=self.prefill)
-        return None if offset is None else Answer(self.text[offset:], offset, self.message_index)
+        text = self.text
+        offset = thinking_end(text, prefill=self.prefill)
+        return None if offset is None else Answer(text[offset:] if offset else text, offset, self.message_index)
 
 
 def thinking_end(text: str, *, prefill: str = "") -> int | None:

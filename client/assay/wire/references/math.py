@@ -22,7 +22,7 @@ _EXTRACT = """Where the completion's answer stands. `boxed_last`: the last compl
 `final_line`: the last `<answer>` tag, else what the last answer marker (`Answer:`, `####`) announces.
 `auto`: the first of these that exists, else the last mathematics of the last sentence."""
 _PROFILE = """`strict` (for training) accepts equal values only. `lenient` (for evaluation) also accepts
-decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, other brackets, and another name of the
+decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, <1,2> for (1,2), and another name of the
 unknown."""
 _UNITS = """`same_if_both`: a unit on one side only is ignored, two units must be the same.
 `required`: the answer has the gold's unit, and none if it has none. `ignored`: units never count."""

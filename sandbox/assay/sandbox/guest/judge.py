@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib.util
 import os
 import sys
 import types
@@ -21,6 +22,11 @@ from assay.sandbox.guest import calls, program, pytest_shim, relay, stdtypes, va
 
 VERDICT_FD, READ_FD, WRITE_FD = 3, 4, 5
 _COUNT, _CALLED = "__assay_count__", "__assay_called__"
+_PACKAGES = frozenset(
+    ("numpy", "pandas", "scipy", "sympy", "sklearn", "torch", "tensorflow", "matplotlib", "networkx", "requests",
+     "yaml", "bs4", "lxml", "PIL", "cv2", "hypothesis", "dateutil", "pytz", "nltk", "jax", "flask", "django")
+)  # fmt: skip
+"""Packages that test code means by these names: where the environment lacks one, the row is at fault."""
 Head = dict[str, Any]
 
 
@@ -57,16 +63,42 @@ def _call(name: str, where: ast.AST, *args: ast.expr) -> ast.Expr:
     return ast.fix_missing_locations(ast.copy_location(node, where))
 
 
-def instrument(text: bytes) -> tuple[types.CodeType, set[str], set[str]]:
-    """The counting code, the names that it loads, and the names that it binds at module level."""
-    tree = ast.parse(text, "<tests>")
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    bound = {name for node in tree.body for name in _bound(node)}
-    tree = Counting().visit(tree)
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-            node.body.insert(0, _call(_CALLED, node.body[0], ast.Constant(node.name)))
-    return compile(ast.fix_missing_locations(tree), "<tests>", "exec", dont_inherit=True), loaded, bound
+class Unit:
+    """Test code made ready: counting code, what it needs of the program, modules that stand for it."""
+
+    def __init__(self, text: bytes) -> None:
+        """Raises `SyntaxError`, `ValueError` or `RecursionError` if the text is no Python."""
+        tree = ast.parse(text, "<tests>")
+        nodes = list(ast.walk(tree))
+        self.modules = {name for node in nodes for name in _unknown_modules(node)}
+        bound = {name for node in tree.body for name in _bound(node)}
+        loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        imported = {name for node in nodes for name in _taken_from(node, self.modules)}
+        self.wanted = {name for name in (loaded - bound) | imported if not hasattr(builtins, name)}
+        tree = Counting().visit(tree)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+                node.body.insert(0, _call(_CALLED, node.body[0], ast.Constant(node.name)))
+        self.code = compile(ast.fix_missing_locations(tree), "<tests>", "exec", dont_inherit=True)
+
+
+def _unknown_modules(node: ast.AST) -> Iterator[str]:
+    """Modules that the tests import and that nobody has: they mean the program (`from solution import f`)."""
+    names: list[str] = []
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [node.module]
+    for name in names:
+        if name not in sys.modules and importlib.util.find_spec(name.partition(".")[0]) is None:
+            yield name
+
+
+def _taken_from(node: ast.AST, modules: set[str]) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom) and node.module in modules:
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        yield node.attr
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -134,26 +166,28 @@ class Session:
 def run(head: Head, blobs: list[bytes]) -> int:
     """Judge one unit of test code; the verdict goes to the host. Returns the exit code."""
     sys.setrecursionlimit(5000)
+    pytest_shim.install()
     try:
-        code, loaded, bound = instrument(blobs[0])
+        unit = Unit(blobs[0])
     except (SyntaxError, ValueError, RecursionError):
         return _conclude({"invalid": True})
-    wanted = {name for name in loaded if name not in bound and not hasattr(builtins, name)}
-    pytest_shim.install()
+    if lacking := sorted({name.partition(".")[0] for name in unit.modules} & _PACKAGES):
+        return _conclude({"lacking": lacking[0]})
     unittest.main = lambda *args, **keywords: None  # type: ignore[assignment]
     if head.get("low_trust"):
-        return _judge_together(head, blobs[1:], code)
+        return _judge_together(head, blobs[1:], unit)
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=False, own_module="__main__")
     try:
-        peer.send({"want": sorted(wanted)})
+        peer.send({"want": sorted(unit.wanted)})
         hello = peer.receive()
         _tell(b"heard\n")
         if "names" not in hello:
             return _conclude({"passed": False, "why": "load"})
         session = Session(_proxies(peer, hello["names"]))
+        _stand_in(unit, session.names)
     except (relay.PeerGone, values.Malformed, KeyError, TypeError):
         return _conclude({"passed": False, "why": "gone"})
-    return _conclude(_verdict(session, code, peer))
+    return _conclude(_verdict(session, unit.code, peer))
 
 
 def _verdict(session: Session, code: types.CodeType, peer: relay.Peer | None) -> dict[str, Any]:
@@ -187,7 +221,15 @@ def _proxies(peer: relay.Peer, offers: Any) -> dict[str, Any]:
     return names
 
 
-def _judge_together(head: Head, blobs: list[bytes], code: types.CodeType) -> int:
+def _stand_in(unit: Unit, names: dict[str, Any]) -> None:
+    """Let the modules that stand for the program be imported."""
+    for name in unit.modules:
+        module = types.ModuleType(name)
+        module.__dict__.update({key: item for key, item in names.items() if not key.startswith("__")})
+        sys.modules[name] = module
+
+
+def _judge_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
     """`trust: low`: the program's own names, in this process; the verdict can be forged."""
     try:
         module, given = calls.load(head, blobs, extra={})
@@ -195,7 +237,9 @@ def _judge_together(head: Head, blobs: list[bytes], code: types.CodeType) -> int
         program.report(error)
         return _conclude({"passed": False, "why": "load"})
     names = {name: item for name, item in module.__dict__.items() if name not in given}
-    return _conclude(_verdict(Session(names), code, None))
+    session = Session(names)
+    _stand_in(unit, names)
+    return _conclude(_verdict(session, unit.code, None))
 
 
 def _tell(data: bytes) -> None:

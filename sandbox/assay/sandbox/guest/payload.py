@@ -30,7 +30,7 @@ ACTIONS = {
 }
 """Where each action is: (module of this package, function)."""
 _OWN_PACKAGE = __name__.rpartition(".")[0]
-_GUEST_PATH = __file__.partition("/assay/sandbox/")[0]
+_GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
 _loaded: dict[str, Any] = {"program": program}
 
 
@@ -45,6 +45,8 @@ def warm(modules: list[str]) -> None:
             _action_module(name[1:])
         else:
             importlib.import_module(name)
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random")
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
 
 

@@ -25,6 +25,7 @@ from importlib.machinery import SourceFileLoader
 from typing import Any
 
 Head = dict[str, Any]
+_HERE = os.path.dirname(__file__)
 
 
 def prepare_interpreter(argv: list[str], path: str) -> None:
@@ -34,9 +35,9 @@ def prepare_interpreter(argv: list[str], path: str) -> None:
     sys.path.insert(0, path)
     if not stat.S_ISREG(os.fstat(0).st_mode):
         sys.stdin = text_stream(0, "rb")
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed()
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()  # `random` reseeds itself after a fork
 
 
 def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
@@ -47,9 +48,11 @@ def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
 def write_files(head: Head, blobs: list[bytes]) -> None:
     """Create the job's files in the working directory: `files` is [[name, mode, blob index], …]."""
     for name, mode, index in head.get("files", ()):
-        with open(name, "wb") as file:
-            file.write(blobs[index])
-        os.chmod(name, mode)
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        view = memoryview(blobs[index])
+        while view:
+            view = view[os.write(fd, view) :]
+        os.close(fd)
 
 
 def compiled(head: Head, blobs: list[bytes], filename: str) -> types.CodeType:
@@ -121,7 +124,7 @@ def report(error: BaseException) -> int:
         print(error.code, file=sys.stderr)
         return 1
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith("/assay/"):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HERE):
         trace = trace.tb_next
     error = error.with_traceback(trace)
     try:

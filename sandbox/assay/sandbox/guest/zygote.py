@@ -23,11 +23,11 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from typing import NoReturn
 
-HEADER = struct.Struct("=14I")
-"""magic, wall_ms, extend_ms, cpu_s, data_mb, file_mb, open_files, processes, stack_mb, box_kb,
-inodes, descriptors, confine, umask."""
+HEADER = struct.Struct("=12I")
+"""magic, wall_ms, extend_ms, cpu_s, data_mb, file_mb, open_files, processes, stack_mb, box_kb, inodes, umask."""
 REPLY = struct.Struct("=IiQQQQ")
 """outcome, wait status, wall us, CPU us, peak RSS kB, us spent waiting for a CPU."""
 RUN, STOP = 0x41535359, 0x53544F50
@@ -38,8 +38,10 @@ CLONE_VM, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x100, 0x20000, 0x8000000, 0
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-BOX, HOME = b"/box", "/box/w"
-GUEST_PATH = "/assay"
+BOX = b"/box"
+GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
+Run = Callable[[socket.socket, tuple[int, ...], list[int]], bytes]
+"""Does one run: control socket, header, descriptors -> reply."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PAUSE = ctypes.cast(_libc.pause, ctypes.c_void_p)
@@ -49,7 +51,8 @@ _CAP_HEADER = (ctypes.c_uint32 * 2)(0x20080522, 0)
 _CAP_NONE = (ctypes.c_uint32 * 6)()
 
 
-def _check(result: int) -> None:
+def check_result(result: int) -> None:
+    """Raise the error of a failed call."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -61,28 +64,30 @@ def load_filter(path: str) -> None:
         program = file.read()
     code = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
-    _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _check(_libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(head), 0, 0))
+    check_result(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    check_result(_libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(head), 0, 0))
 
 
 def _own_namespaces(box_kb: int, inodes: int) -> None:
     """A mount and an IPC namespace with a fresh tmpfs and a /proc that shows this run alone."""
-    with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
-        file.write(b"1000")  # the program dies before the zygote does
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    os.write(score, b"1000")  # the program dies before the zygote does
+    os.close(score)
     os.unshare(CLONE_NEWNS | CLONE_NEWIPC)
     options = b"size=%dk,nr_inodes=%d,mode=0755" % (box_kb, inodes)
-    _check(_libc.mount(b"box", BOX, b"tmpfs", MS_NOSUID | MS_NODEV, options))
+    check_result(_libc.mount(b"box", BOX, b"tmpfs", MS_NOSUID | MS_NODEV, options))
     flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
-    _check(_libc.mount(b"proc", b"/proc", b"proc", flags, b"subset=pid"))
+    check_result(_libc.mount(b"proc", b"/proc", b"proc", flags, b"subset=pid"))
 
 
-def _box() -> None:
+def make_folders(box: str) -> None:
+    """The writable folders of a run; the working folder becomes the current one."""
     for name in ("w", "tmp", "shm"):
-        os.mkdir("/box/" + name, 0o700)
-    os.chdir(HOME)
+        os.mkdir(f"{box}/{name}", 0o700)
+    os.chdir(f"{box}/w")
 
 
-def _descriptors(fds: list[int], ready: int) -> None:
+def place_descriptors(fds: list[int], ready: int) -> None:
     """`fds[0]` becomes JOB_FD, the others 0, 1, 2, …; the ready pipe READY_FD; all else is closed."""
     high = 210
     for offset, fd in enumerate(fds):
@@ -95,7 +100,9 @@ def _descriptors(fds: list[int], ready: int) -> None:
     os.closerange(JOB_FD + 1, 65536)
 
 
-def _limits(cpu_s: int, data_mb: int, file_mb: int, files: int, processes: int, stack_mb: int) -> None:
+def set_limits(header: tuple[int, ...]) -> None:
+    """Resource limits of the main process and all it starts; hard, so nothing raises them."""
+    _, _, _, cpu_s, data_mb, file_mb, files, processes, stack_mb, _, _, _ = header
     for name, value in (
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, data_mb << 20 or resource.RLIM_INFINITY),
@@ -108,30 +115,32 @@ def _limits(cpu_s: int, data_mb: int, file_mb: int, files: int, processes: int, 
         resource.setrlimit(name, (value, value))
 
 
-def _drop_capabilities() -> None:
-    _check(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
-    _check(_libc.capset(_CAP_HEADER, _CAP_NONE))
+def drop_capabilities() -> None:
+    """Give up every capability, ambient ones too."""
+    check_result(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+    check_result(_libc.capset(_CAP_HEADER, _CAP_NONE))
 
 
-def _child(header: tuple[int, ...], fds: list[int], ready: int) -> NoReturn:
+def be_child(header: tuple[int, ...], fds: list[int], ready: int, confine: Callable[[], None]) -> NoReturn:
     """Confine this process, say so on the ready pipe, then hand over to the payload."""
     try:
-        (_, _, _, cpu_s, data_mb, file_mb, files, processes, stack, box_kb, inodes, _, confine, umask) = header
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setsid()
-        _descriptors(fds, ready)
-        if confine:
-            _own_namespaces(box_kb, inodes)
-        _box()
-        _limits(cpu_s, data_mb, file_mb, files, processes, stack)
-        if confine:
-            _drop_capabilities()
-        os.umask(umask)
+        place_descriptors(fds, ready)
+        confine()
+        os.umask(header[11])
         os.write(READY_FD, b"R")
         os.close(READY_FD)
     except BaseException:
         os._exit(111)
     _payload_main(JOB_FD)
+
+
+def _confine(header: tuple[int, ...]) -> None:
+    _own_namespaces(header[9], header[10])
+    make_folders("/box")
+    set_limits(header)
+    drop_capabilities()
 
 
 def _start_init() -> int:
@@ -146,11 +155,11 @@ def _start_init() -> int:
         pid = int(_libc.clone(_PAUSE, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
     finally:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _check(pid)
+    check_result(pid)
     return pid
 
 
-def _run_delay_us(pid: int) -> int:
+def run_delay_us(pid: int) -> int:
     """Time that the slowest thread of `pid` stood ready without a CPU: noise of the host."""
     delays = [0]
     try:
@@ -162,7 +171,7 @@ def _run_delay_us(pid: int) -> int:
     return max(delays)
 
 
-def _watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
+def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
     """Wait until the program ends, the host says stop, or time is up.
 
     Time spent waiting for a CPU is the host's, not the program's: it is added, up to `extend_ms`.
@@ -180,7 +189,7 @@ def _watch(pid: int, control: socket.socket, started: float, wall_ms: int, exten
                 return ENDED
             if ready:
                 return STOPPED
-            delay = min(_run_delay_us(pid) / 1e6, extend_ms / 1e3)
+            delay = min(run_delay_us(pid) / 1e6, extend_ms / 1e3)
             if delay - granted < 0.002:
                 return TIMEOUT
             granted = delay
@@ -188,78 +197,91 @@ def _watch(pid: int, control: socket.socket, started: float, wall_ms: int, exten
         os.close(pidfd)
 
 
-def _run(control: socket.socket, own_pids: int, header: tuple[int, ...], fds: list[int]) -> bytes:
+def _run(own_pids: int, control: socket.socket, header: tuple[int, ...], fds: list[int]) -> bytes:
+    """One run in a pid namespace of its own, which dies with it."""
     started = time.monotonic()
     ready_read, ready_write = os.pipe()
     os.unshare(CLONE_NEWPID)
     init = _start_init()
     pid = os.fork()
     if pid == 0:
-        _child(header, fds, ready_write)
+        be_child(header, fds, ready_write, lambda: _confine(header))
     os.setns(own_pids, CLONE_NEWPID)
     os.close(ready_write)
     for fd in fds:
         os.close(fd)
-    outcome = _watch(pid, control, started, header[1], header[2])
-    delay = _run_delay_us(pid) if outcome == TIMEOUT else 0
+    outcome = watch(pid, control, started, header[1], header[2])
+    delay = run_delay_us(pid) if outcome == TIMEOUT else 0
     if outcome != ENDED:
         os.kill(init, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
     if outcome == ENDED:
         os.kill(init, signal.SIGKILL)
     os.waitpid(init, 0)
+    return reply(outcome, status, usage, delay, started, ready_read)
+
+
+def reply(outcome: int, status: int, usage: resource.struct_rusage, delay: int, started: float, ready: int) -> bytes:
+    """The packed reply; a run that ended before it was ready had not started."""
     wall = time.monotonic() - started
-    if os.read(ready_read, 1) != b"R" and outcome == ENDED:
+    if os.read(ready, 1) != b"R" and outcome == ENDED:
         outcome = NOT_STARTED
-    os.close(ready_read)
+    os.close(ready)
     cpu = usage.ru_utime + usage.ru_stime
     return REPLY.pack(outcome, status, int(wall * 1e6), int(cpu * 1e6), usage.ru_maxrss, delay)
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, run: Run) -> None:
     """Answer run requests until the host closes the socket."""
-    own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     while True:
         data, fds, _, _ = socket.recv_fds(control, HEADER.size, 16)
         if not data:
             return
         if len(data) == HEADER.size and (header := HEADER.unpack(data))[0] == RUN:
-            control.send(_run(control, own_pids, header, fds))
+            control.send(run(control, header, fds))
         else:
             for fd in fds:
                 os.close(fd)  # a late STOP
 
 
 def _payload_main(job_fd: int) -> NoReturn:
-    raise NotImplementedError  # replaced by `_warm`
+    raise NotImplementedError  # replaced by `warm`
 
 
-def _warm() -> None:
+def warm(modules: list[str]) -> None:
     """Import what runs need, then hide our own modules from the programs' imports."""
     global _payload_main
     sys.path.insert(0, GUEST_PATH)
     from assay.sandbox.guest import payload
 
-    payload.warm(sys.argv[3:])
+    payload.warm(modules)
     _payload_main = payload.main
     sys.path.remove(GUEST_PATH)
     for name in [name for name in sys.modules if name.partition(".")[0] == "assay"]:
         del sys.modules[name]
 
 
-def main() -> None:
-    """Warm the interpreter, load the filter, say hello, serve."""
-    _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+def start(filter_path: str, control_fd: int, modules: list[str]) -> socket.socket:
+    """Warm up, load the filter (if any), freeze what is there, and say hello."""
+    check_result(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no handler that an init could inherit
-    _warm()
-    control = socket.socket(fileno=int(sys.argv[2]))
-    load_filter(sys.argv[1])
+    warm(modules)
+    control = socket.socket(fileno=control_fd)
+    if filter_path:
+        load_filter(filter_path)
     gc.collect()
     gc.freeze()
     gc.disable()
     control.send(b"hello")
-    serve(control)
+    return control
+
+
+def main(arguments: list[str]) -> None:
+    """`zygote FILTER CONTROL MODULE…`, as pid 1 of a jail."""
+    control = start(arguments[0], int(arguments[1]), arguments[2:])
+    own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    serve(control, lambda *request: _run(own_pids, *request))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

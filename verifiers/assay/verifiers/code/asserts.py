@@ -44,6 +44,8 @@ def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
     verdict = _parse(told)
     if verdict.get("invalid"):
         raise InvalidReference("test code does not compile", field="tests")
+    if isinstance(verdict.get("lacking"), str):
+        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
     flags = ("lying_object",) if verdict.get("lied") else ()
     if not program.ok:
         return TestOutcome(status=failure_reason(program), run=program, flags=flags)

@@ -83,6 +83,8 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         reference, where = spec.reference, self._open_slot()
         owner = candidate.owner
         total, marks = len(reference.tests), [*flags.of_text(program.code), *_trust_flags(spec)]
+        if not where.isolated:
+            marks.append("isolation:none")
         try:
             compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner)
         except CompileFailed as failure:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from assay.verifiers.math import reals
-from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
 from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
@@ -48,7 +48,7 @@ class Rules:
     singletons: bool = False
     """{5} equals 5."""
     brackets_free: bool = False
-    """(1,2), <1,2>, [1,2] and a column vector are one thing."""
+    """(1,2), <1,2> and a column vector are one thing."""
     names_free: bool = False
     """x = 5 equals y = 5."""
     tolerance_abs: Fraction = Fraction(0)
@@ -119,11 +119,14 @@ class Comparison:
     # --- names, equations, relations ---------------------------------------------------------------
     def _named(self, gold: Value, answer: Value) -> bool:
         if isinstance(gold, Named) and isinstance(answer, Named):
-            alike = gold.name == answer.name or self.rules.names_free or "ratio" in (gold.name, answer.name)
+            alike = gold.name == answer.name or self.rules.names_free
             return (alike and self.equal(gold.value, answer.value)) or self._as_equations(gold, answer)
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
-        if isinstance(gold, (Record, Relation)) or isinstance(answer, (Record, Relation)):
+        if isinstance(gold, Record) or isinstance(answer, Record):
+            ours, theirs = _as_record(gold), _as_record(answer)
+            return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
+        if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
         one = gold.value if isinstance(gold, Named) else gold
         other = answer.value if isinstance(answer, Named) else answer
@@ -186,7 +189,7 @@ class Comparison:
         return not left
 
     def _ordered(self, gold: Ordered, answer: Ordered) -> bool:
-        forms = gold.form == answer.form or self.rules.brackets_free
+        forms = gold.form == answer.form or (self.rules.brackets_free and {gold.form, answer.form} <= {"()", "<>"})
         if not forms or len(gold.items) != len(answer.items):
             return (
                 self._bridged(gold, answer)
@@ -280,11 +283,21 @@ def _unit(value: Value) -> tuple[Value, str, bool]:
 
 
 def _flat(value: Value) -> list[Value] | None:
-    if isinstance(value, Ordered):
+    if isinstance(value, Ordered) and value.form in ("()", "<>"):
         return list(value.items)
     if isinstance(value, Grid) and (len(value.rows) == 1 or all(len(row) == 1 for row in value.rows)):
         return [entry for row in value.rows for entry in row]
     return None
+
+
+def _as_record(value: Value) -> Record | None:
+    """`(x, y) = (1, 2)` is x = 1, y = 2."""
+    if isinstance(value, Record):
+        return value
+    if not isinstance(value, Named) or not isinstance(value.value, Ordered) or not value.name.startswith("("):
+        return None
+    names = value.name[1:-1].split(",")
+    return Record(dict(zip(names, value.value.items, strict=True))) if len(names) == len(value.value.items) else None
 
 
 def _sides(value: Value) -> tuple[Node, Node] | None:
@@ -302,7 +315,7 @@ def _exact_counts(values: list[Value]) -> tuple[dict[Fraction, int], list[Value]
         if isinstance(value, One):
             try:
                 exact = value.scalar.exact
-            except (Undefined, TooLarge):
+            except NoValue:
                 exact = None
         if exact is None:
             rest.append(value)
@@ -393,22 +406,21 @@ def _common(parts: list[tuple[Node, Node]]) -> tuple[Node, Node]:
 def _near(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
     """Whether two real constants are within the row's tolerance of each other."""
     try:
-        one, other = reals.End(gold).approximate, reals.End(answer).approximate
+        one, other = (reals.End(scalar).fraction for scalar in (gold, answer))
     except ValueError:
         return False
-    bound = max(rules.tolerance_abs, rules.tolerance_rel * abs(Fraction(str(float(one))) if one else Fraction(0)))
     distance = abs(one - other)
-    if distance <= float(bound):
+    if distance <= max(rules.tolerance_abs, rules.tolerance_rel * abs(one)):
         return True
     return rules.gold_digits and _rounds_to(gold, answer, distance)
 
 
-def _rounds_to(gold: Scalar, answer: Scalar, distance: Any) -> bool:
-    """Lenient: one side is a decimal with at least three digits, and the other rounds to it."""
+def _rounds_to(gold: Scalar, answer: Scalar, distance: Fraction) -> bool:
+    """Lenient: one side is a decimal with two places and more, and the other rounds to it."""
     for scalar in (gold, answer):
         if isinstance(scalar.node, Num):
             places = _places(scalar.node.value)
-            if places and distance <= 0.5 * 10.0**-places * (1 + 1e-9):
+            if places and distance <= Fraction(1, 2 * 10**places):
                 return True
     return False
 

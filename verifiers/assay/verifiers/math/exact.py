@@ -17,17 +17,40 @@ MAX_BITS = 1 << 16
 """Largest numerator or denominator, in bits."""
 MAX_TERMS = 2_000
 """Longest sum or product that is added up term by term."""
+MAX_COST = 200_000
+"""Most node visits that the sums and products of one expression may take."""
 
 
-class Undefined(ArithmeticError):
+class NoValue(ArithmeticError):
+    """The expression could not be given a value; the subclasses say why."""
+
+
+class Undefined(NoValue):
     """The expression has no value: 0/0, log 0, tan 90 degrees."""
 
 
-class TooLarge(ArithmeticError):
+class TooLarge(NoValue):
     """Evaluating would take numbers beyond the guards: such a value is equal only as text."""
 
 
 Environment = dict[str, Fraction]
+
+
+def cost(node: Node) -> int:
+    """Node visits that evaluating takes, at most: a sum's body counts once per term."""
+    if "sum" not in node.heads and "prod" not in node.heads:
+        return node.size
+    total = 1 + sum(cost(child) for child in node.children())
+    if isinstance(node, Op) and node.head in ("sum", "prod"):
+        return total + _terms(node) * cost(node.args[0])
+    return total
+
+
+def _terms(node: Op) -> int:
+    bounds = [rational(arg) if not arg.free else None for arg in node.args[1:]]
+    if bounds[0] is None or bounds[1] is None:
+        return 2 if not node.args[2].free else MAX_TERMS
+    return max(0, math.ceil(min(bounds[1] - bounds[0] + 1, Fraction(10 * MAX_TERMS))))
 
 
 def rational(node: Node, environment: Environment | None = None) -> Fraction | None:
@@ -154,7 +177,7 @@ def _natural(value: Fraction, limit: int) -> int:
     return value.numerator
 
 
-class _NotWhole(ArithmeticError):
+class _NotWhole(NoValue):
     pass
 
 

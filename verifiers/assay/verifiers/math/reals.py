@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Unparsed
 from assay.verifiers.math.scalar import Scalar, equal
 
 
 class End:
-    """A constant on the real line."""
+    """A constant on the real line: its expression, and 400 bits of its value (all of it where it is rational)."""
 
-    __slots__ = ("approximate", "scalar")
+    __slots__ = ("fraction", "scalar")
 
     def __init__(self, scalar: Scalar) -> None:
         self.scalar = scalar
-        self.approximate = _approximate(scalar)
+        self.fraction = _approximate(scalar)
 
     def same(self, other: End) -> bool:
         """Whether they are the same number."""
@@ -31,24 +31,31 @@ class End:
 
     def below(self, other: End) -> bool:
         """Whether it is smaller."""
-        return not self.same(other) and bool(self.approximate < other.approximate)
+        return not self.same(other) and self.fraction < other.fraction
 
 
-def _approximate(scalar: Scalar) -> Any:
-    """Fifty digits of a constant; raises `Unparsed` where it is no real constant."""
-    from assay.verifiers.math.numeric import CONTEXT, NotNumeric
-
+def _approximate(scalar: Scalar) -> Fraction:
+    """The value of a real constant; raises `Unparsed` where it is none."""
     try:
         exact = scalar.exact
         if exact is not None:
-            with CONTEXT.workprec(400):
-                return CONTEXT.mpf(exact.numerator) / exact.denominator
-        found = scalar.number(0, 400, log_base=10, real=False, signed=False) if not scalar.node.free else None
-    except (Undefined, TooLarge, NotNumeric) as error:
+            return exact
+        if scalar.node.free:
+            raise Unparsed("no end of an interval")
+        return _irrational(scalar)
+    except NoValue as error:
         raise Unparsed("no end of an interval") from error
-    if found is None or isinstance(found[0], CONTEXT.mpc):
+
+
+def _irrational(scalar: Scalar) -> Fraction:
+    from assay.verifiers.math.numeric import CONTEXT
+
+    found = scalar.number(0, 400, log_base=10, real=False, signed=False)
+    if found is None or isinstance(found.value, CONTEXT.mpc):
         raise Unparsed("no end of an interval")
-    return found[0]
+    sign, mantissa, exponent, _ = found.value._mpf_
+    size = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return -size if sign else size
 
 
 class Piece(NamedTuple):

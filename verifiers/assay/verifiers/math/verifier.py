@@ -31,6 +31,7 @@ from assay.verifiers.math.tokens import MAX_TEXT
 from assay.verifiers.math.values import Measured, Members, Nothing, One, Opaque
 from assay.wire.references.math import MathReference
 
+NOTHING: Mapping[str, Any] = {}
 LENIENT = Rules(percent_free=True, singletons=True, brackets_free=True, names_free=True, gold_digits=True)
 _INTEGER = re.compile(r"[-+]?\d{1,18}(?:\.0*)?")
 _SHOWN = 500
@@ -69,7 +70,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         gold = read(reference.answer)
         _check(gold)
         text = reference.answer.strip().strip("$").strip()
-        integer = int(Fraction(text)) if _INTEGER.fullmatch(text) else None
+        integer = int(Fraction(text)) if reference.tol is None and _INTEGER.fullmatch(text) else None
         choice = gold.choice if len(gold.tokens) <= 3 else ""
         return MathSpec(reference, gold, _rules(reference), choice, text, integer)
 
@@ -80,11 +81,11 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         if answer is None:
             return Verdict(reward=0.0, score=0.0, reason="no_answer", flags=(*flags, "unclosed_thinking"))
         extraction = extract(answer.text, spec.reference.extract)
-        if extraction.found is None or extraction.reason:
-            return _without_answer(extraction, flags, candidate)
-        correct, reason, details = judge(spec, extraction.found.text, explain=candidate.explain)
-        reward = 1.0 if correct else 0.0
         found = extraction.found
+        if found is None or extraction.reason:
+            return _without_answer(extraction, flags, candidate)
+        correct, reason, details = judge(spec, found.text, explain=candidate.explain)
+        reward = 1.0 if correct else 0.0
         return Verdict(
             reward=reward,
             score=reward,
@@ -93,7 +94,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
             span=(found.start + answer.offset, found.end + answer.offset),
             message=answer.message,
             flags=flags + extraction.flags,
-            explanation={"policy": extraction.policy, **details} if candidate.explain else {},
+            explanation={"policy": extraction.policy, **details} if candidate.explain else NOTHING,
         )
 
 

@@ -1,0 +1,157 @@
+"""`math` beside math-verify 0.9 on the same rows in the same run: integer answers, real completions, published
+answers, hard cases. CPU seconds of this process; the gold is read once per group by both, as a service would.
+
+Also shown: p50, p95 and the largest CPU time of one verdict, right verdicts of each, and memory. The peer runs
+without its timeouts (they cost it nothing else), so hard cases that it never finishes are left out for both.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from bench._table import show
+
+SHARED = Path(__file__).parents[2] / "shared"
+Pair = tuple[str, str, float]
+"""Gold, completion, expected reward."""
+GOLDS = 600
+"""Published answers that the peer is run on (it takes 20 ms each)."""
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """Rows of a shared file."""
+    return [json.loads(line) for line in (SHARED / name).open(encoding="utf-8")]
+
+
+def integers() -> list[Pair]:
+    """GSM8K's worked answers, boxed as a model does, against their own and a wrong gold."""
+    pairs = []
+    for row in lines("data/gsm8k_test.jsonl"):
+        worked, _, gold = row["answer"].partition("####")
+        completion = f"{worked}The answer is $\\boxed{{{gold.strip()}}}$."
+        pairs += [(gold.strip(), completion, 1.0), (gold.strip() + "1", completion, 0.0)]
+    return pairs
+
+
+def hash_lines() -> list[Pair]:
+    """GSM8K's worked answers as they are: `#### 42`."""
+    rows = lines("data/gsm8k_test.jsonl")
+    return [(row["answer"].partition("####")[2].strip(), row["answer"], 1.0) for row in rows]
+
+
+def labelled(name: str) -> list[Pair]:
+    """Rows with a label, without those that are hostile (the peer would not finish)."""
+    rows = [row for row in lines(name) if row.get("kind") != "robust"]
+    return [(row["reference"]["answer"], row["completion"], row["expected"]) for row in rows]
+
+
+def golds() -> list[Pair]:
+    """Published answers, each in a box."""
+    rows = lines("data/math_golds.jsonl")
+    step = max(1, len(rows) // GOLDS)
+    return [(row["answer"], f"\\boxed{{{row['answer']}}}", 1.0) for row in rows[::step]]
+
+
+Judge = Callable[[str, str], bool]
+
+
+def ours() -> Judge:
+    """`math` under `auto`, the gold prepared once."""
+    from assay.verifiers.candidate import Candidate
+    from assay.verifiers.errors import NoVerdict
+    from assay.verifiers.math import MathVerifier
+    from assay.wire.references.math import MathReference
+
+    verifier = MathVerifier()
+    specs: dict[str, Any] = {}
+
+    def judge(gold: str, completion: str) -> bool:
+        if gold not in specs:
+            try:
+                specs[gold] = verifier.prepare(MathReference(answer=gold, extract="auto"))
+            except NoVerdict:
+                return False
+        return verifier.verify(specs[gold], Candidate.of(completion)).reward == 1.0
+
+    return judge
+
+
+def peer() -> Judge:
+    """math-verify with its defaults, gold parsed once, timeouts off."""
+    import logging
+
+    from math_verify import parse, verify
+
+    logging.disable(logging.ERROR)
+    parsed: dict[str, Any] = {}
+
+    def judge(gold: str, completion: str) -> bool:
+        if gold not in parsed:
+            parsed[gold] = parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
+        answer = parse(completion, parsing_timeout=None)
+        return bool(verify(parsed[gold], answer, timeout_seconds=None))
+
+    return judge
+
+
+def run(judge: Judge, pairs: Iterable[Pair]) -> tuple[list[float], int, int]:
+    """CPU seconds of each pair, how many verdicts were right, and how many wrong answers were paid."""
+    spent, right, paid = [], 0, 0
+    for gold, completion, expected in pairs:
+        started = time.process_time()
+        verdict = judge(gold, completion)
+        spent.append(time.process_time() - started)
+        right += verdict == (expected == 1.0)
+        paid += verdict and expected != 1.0
+    return spent, right, paid
+
+
+def memory_mb() -> float:
+    """Largest resident memory so far, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def row(name: str, result: tuple[list[float], int, int], base: float) -> list[object]:
+    """A line of the table; `base` is the peer's seconds per pair."""
+    spent, right, paid = result
+    ordered, mean = sorted(spent), sum(spent) / len(spent)
+    p50, p95 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
+    shares = [f"{right}/{len(spent)}", paid]
+    return [name, 1 / mean, p50 * 1e6, p95 * 1e6, ordered[-1] * 1e6, *shares, memory_mb(), base / mean]
+
+
+def main() -> None:
+    """Print the table."""
+    if not (SHARED / "data").exists():
+        print("left out: the shared data is not here")
+        return
+    mine = ours()
+    run(mine, [("2\\sqrt2", "\\boxed{\\sqrt8}", 1.0)])  # imports, once
+    sets: list[tuple[str, list[Pair]]] = [
+        ("integer answers, boxed", integers()),
+        ("integer answers, ####", hash_lines()),
+        ("math_cot", labelled("data/math_cot.jsonl")),
+        ("math_golds", golds()),
+        ("hard cases", labelled("cases/math.jsonl")),
+    ]
+    results = [(name, pairs, run(mine, pairs)) for name, pairs in sets]
+    rows = [(name, pairs, row(f"{name}: assay", result, 0.0), result) for name, pairs, result in results]
+    other = peer()
+    run(other, [("2\\sqrt2", "\\boxed{\\sqrt8}", 1.0)])
+    table: list[list[object]] = []
+    for name, pairs, cells, result in rows:
+        share = pairs[:800]
+        theirs = run(other, share)
+        base = sum(theirs[0]) / len(share)
+        table.append(row(f"{name}: math-verify", theirs, base))
+        table.append([*cells[:-1], base * len(result[0]) / sum(result[0])])
+    show(["rows", "/s/core", "p50 µs", "p95 µs", "max µs", "right", "paid wrongly", "MB", "times"], table)
+
+
+if __name__ == "__main__":
+    main()
