@@ -14,7 +14,7 @@ from assay.verifiers.registry import Registry
 
 SHARED = Path(__file__).parents[3] / "shared"
 REGISTRY = Registry()
-settings.register_profile("calm", deadline=None)
+settings.register_profile("calm", deadline=None, max_examples=25)
 settings.load_profile("calm")
 
 

@@ -32,8 +32,9 @@ def typed_value(text: str, name: str, key: str, options: Options) -> Any:
 
 
 def _unframed(text: str) -> str:
-    text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
-    return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
+    if text.startswith("\r\n") and text.endswith("\r\n") and len(text) > 3:
+        return text[2:-2]
+    return text.removeprefix("\n").removesuffix("\n")
 
 
 def _is_of(value: Any, types: set[str]) -> bool:

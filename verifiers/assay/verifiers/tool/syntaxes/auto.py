@@ -1,12 +1,13 @@
-"""`syntax: auto`: the marks in a text say which syntax it is in; a text without marks is in none.
+"""`syntax: auto`: the marks in a text say which syntax it is in.
 
-Without marks, only what names a declared tool at once is taken for a call: JSON (Llama 3) that the text begins
-with, and a bracket of Python calls. A bare JSON array is an answer, never calls.
+Without a mark, only what names a declared tool at once is taken for a call: JSON (Llama 3) that the text begins
+with, and a bracket of Python calls. What comes first decides. A bare JSON array is an answer, never calls.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from assay.verifiers.tool.attempts import Options
 from assay.verifiers.tool.literals import NAME
@@ -32,24 +33,20 @@ MAX_BRACKETS = 1000
 
 
 def detect(text: str, options: Options, start: int = 0) -> str:
-    """The name of the syntax; empty where there is none. The mark that comes first decides."""
+    """The name of the syntax; empty where there is none."""
     marks = [(at, name) for mark, name in _MARKS if (at := text.find(mark, start)) >= 0]
     if block := _BLOCK.search(text, start):
         marks.append((block.start(), _IN_BLOCK.get(block[1], "glm45")))
     if deepseek := _DEEPSEEK.search(text, start):
         marks.append((deepseek.start(), "deepseek_v3" if _FENCED.search(text, start) else "deepseek_v31"))
-    if marks:
-        return min(marks)[1]
-    return _unmarked(text, options, start)
+    return min([*marks, *_unmarked(text, options, start)], default=(0, ""))[1]
 
 
-def _unmarked(text: str, options: Options, start: int) -> str:
+def _unmarked(text: str, options: Options, start: int) -> list[tuple[int, str]]:
+    """What names a declared tool, and where."""
     named = _NAMED.match(text, start)
     if named and options.declared(named[1]):
-        return "llama3_json"
-    for count, bracket in enumerate(_PYTHON.finditer(text, start)):
-        if count >= MAX_BRACKETS:
-            break
-        if options.declared(bracket[1]):
-            return "pythonic"
-    return ""
+        return [(start, "llama3_json")]
+    brackets = islice(_PYTHON.finditer(text, start), MAX_BRACKETS)
+    first = next((bracket for bracket in brackets if options.declared(bracket[1])), None)
+    return [(first.start(), "pythonic")] if first else []
