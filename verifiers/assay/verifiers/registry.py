@@ -27,6 +27,7 @@ BUILT_IN: dict[str, str] = {
     "given": "assay.verifiers.given:GivenVerifier",
     "math": "assay.verifiers.math:MathVerifier",
     "schema": "assay.verifiers.schema:SchemaVerifier",
+    "script": "assay.verifiers.script:ScriptVerifier",
     "tool": "assay.verifiers.tool:ToolVerifier",
 }
 """Name -> where the class is."""
