@@ -7,13 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.wire.base import Reference, WireModel
+from assay.wire.references.instructions import Count, Instruction, Positive, Rel, Word
 
-Rel = Literal["<", "<=", "==", ">=", ">"]
 Region = Literal["whole", "answer", "think"]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(gt=0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Word = Annotated[str, Field(min_length=1)]
 
 
 class SoftOverlong(WireModel):
@@ -228,7 +225,7 @@ Constraint = Annotated[
     SoftOverlong | CosineLength | Repetition | ThinkAnswer | Think | Plain | Edge | Postscript
     | RepeatPrompt | Keywords | Forbidden | KeywordCount | WordCount | CharCount | Placeholders | Bullets
     | NthParagraphFirstWord | CopySpan | Language | LanguageConsistency | UnitCount | ParagraphCount | Sections
-    | TwoResponses | OneOf,
+    | TwoResponses | OneOf | Instruction,
     Field(discriminator="type"),
 ]  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assay.verifiers.format import checks, languages
+from assay.verifiers.format import checks, instructions, languages
 from assay.verifiers.format.judged import Judged
 
 Check = Callable[[Any, Judged], bool]
@@ -37,6 +37,7 @@ TEXT_CHECKS: Mapping[str, Check] = {
     "title": checks.title,
     "two_responses": checks.two_responses,
     "word_count": checks.word_count,
+    **instructions.CHECKS,
 }
 """Checks of a text. A blank text meets none of them."""
 

@@ -84,3 +84,9 @@ def _function_words() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
             code: {word: 1.0 if shared[word] == 1 else 0.8 for word in sorted(words)} for code, words in lists.items()
         }
     return weighed
+
+
+@cache
+def english_stop_words() -> frozenset[str]:
+    """Frequent English function words."""
+    return frozenset(_function_words()["latin"]["en"])
