@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
+from assay.verifiers import presets
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.composite import algebra
@@ -21,7 +22,7 @@ from assay.verifiers.composite.parts import part_of
 from assay.verifiers.errors import InvalidReference, NoVerdict
 from assay.verifiers.registry import AnyVerifier, Registry
 from assay.verifiers.sandboxing import require_slot
-from assay.wire.references.composite import CompositeReference, Part
+from assay.wire.references.composite import Combine, CompositeReference, Part
 
 DEPTH = 4
 _STUCK_S = 10.0
@@ -68,7 +69,8 @@ class PreparedPart:
 class CompositeSpec:
     """A row, ready to be judged by. `order`: indices of the parts, those that others need first."""
 
-    reference: CompositeReference
+    combine: Combine
+    primary: str | None
     parts: tuple[PreparedPart, ...]
     order: tuple[int, ...]
 
@@ -96,27 +98,28 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
     def _prepare(self, reference: CompositeReference, depth: int) -> CompositeSpec:
         if depth > DEPTH:
             raise InvalidReference(f"composites nested deeper than {DEPTH}", field="parts")
-        names = [part.name for part in reference.parts]
+        if reference.preset is not None:
+            reference = _expanded(reference)
+        parts, combine = reference.parts, reference.combine
+        assert parts is not None and combine is not None
+        names = [part.name for part in parts]
         if len(set(names)) < len(names):
             raise InvalidReference("two parts of one name", field="parts")
         if reference.primary is not None and reference.primary not in names:
             raise InvalidReference("no such part", field="primary")
-        algebra.check(reference.combine, names)
-        parts = tuple(self._part(part, f"parts.{index}", depth) for index, part in enumerate(reference.parts))
-        return CompositeSpec(reference=reference, parts=parts, order=_order(parts))
+        algebra.check(combine, names)
+        prepared = tuple(self._part(part, f"parts.{index}", depth) for index, part in enumerate(parts))
+        return CompositeSpec(combine=combine, primary=reference.primary, parts=prepared, order=_order(prepared))
 
     def _part(self, part: Part, field: str, depth: int) -> PreparedPart:
         verifier = self._verifier(part.verifier, f"{field}.verifier")
         try:
-            text = json.dumps(part.reference, allow_nan=False)
-            model = verifier.reference_model.model_validate_json(text)
+            model = verifier.reference_model.model_validate_json(json.dumps(part.reference, allow_nan=False))
             if verifier.sandboxed:
                 require_slot()
             spec = self._prepare(model, depth + 1) if verifier is self else verifier.prepare(model)  # type: ignore[arg-type]
         except ValidationError as error:
-            place = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            loc = ".".join(str(step)[:40] for step in place["loc"])
-            raise InvalidReference(place["type"].replace("_", " "), field=f"{field}.reference.{loc}") from None
+            raise _refusal(error, f"{field}.reference") from None
         except InvalidReference as refused:
             raise InvalidReference(refused.message, field=f"{field}.reference.{refused.field or ''}") from refused
         return PreparedPart(part=part, verifier=verifier, spec=spec)
@@ -146,6 +149,22 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
         return _verdict(spec, verdicts, candidate)
 
 
+def _expanded(reference: CompositeReference) -> CompositeReference:
+    """The composite that a preset stands for. Raises `InvalidReference`."""
+    text = json.dumps(presets.expand(reference.preset or "", reference.params or {}), allow_nan=False)
+    try:
+        return CompositeReference.model_validate_json(text)
+    except ValidationError as error:
+        raise _refusal(error, "params") from None
+
+
+def _refusal(error: ValidationError, field: str) -> InvalidReference:
+    """pydantic's first complaint, without the input that it would echo."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(step)[:40] for step in first["loc"])
+    return InvalidReference(first["type"].replace("_", " "), field=f"{field}.{place}")
+
+
 def _order(parts: Sequence[PreparedPart]) -> tuple[int, ...]:
     """Parts in order, each after those that it needs. Raises `InvalidReference` for a cycle or an unknown one."""
     names = {one.part.name: index for index, one in enumerate(parts)}
@@ -168,11 +187,10 @@ def _named(refused: NoVerdict, name: str) -> NoVerdict:
 
 
 def _verdict(spec: CompositeSpec, verdicts: Mapping[str, Verdict], candidate: Candidate) -> Verdict:
-    reference = spec.reference
     rewards = {name: verdict.reward for name, verdict in verdicts.items()}
-    reward, closed = algebra.combined(reference.combine, reference.parts, rewards)
-    primary = _primary(reference, verdicts)
-    says = verdicts[primary or reference.parts[0].name]
+    reward, closed = algebra.combined(spec.combine, [one.part for one in spec.parts], rewards)
+    primary = _primary(spec, verdicts)
+    says = verdicts[primary or spec.parts[0].part.name]
     explanation = {"primary": primary, "closed_gate": closed, "rewards": rewards}
     return Verdict(
         reward=reward,
@@ -187,8 +205,8 @@ def _verdict(spec: CompositeSpec, verdicts: Mapping[str, Verdict], candidate: Ca
     )
 
 
-def _primary(reference: CompositeReference, verdicts: Mapping[str, Verdict]) -> str | None:
+def _primary(spec: CompositeSpec, verdicts: Mapping[str, Verdict]) -> str | None:
     """The part whose score is the composite's: as named, else the first that has one."""
-    if reference.primary is not None:
-        return reference.primary if verdicts[reference.primary].score is not None else None
-    return next((part.name for part in reference.parts if verdicts[part.name].score is not None), None)
+    if spec.primary is not None:
+        return spec.primary if verdicts[spec.primary].score is not None else None
+    return next((one.part.name for one in spec.parts if verdicts[one.part.name].score is not None), None)

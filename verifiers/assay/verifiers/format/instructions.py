@@ -148,7 +148,7 @@ def palindromes(rule: Any, text: Judged) -> bool:
 
 def word_repeats(rule: Any, text: Judged) -> bool:
     """No word occurs more than `max` times."""
-    return max(Counter(text.bare_words).values(), default=0) <= rule.max
+    return bool(max(Counter(text.bare_words).values(), default=0) <= rule.max)
 
 
 def word_at(rule: Any, text: Judged) -> bool:
