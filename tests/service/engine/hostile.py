@@ -62,6 +62,10 @@ def obey(completion: str, reference: dict[str, Any]) -> float:
     """Does what the completion says, else whether it holds the word."""
     if completion in ATTACKS:
         ATTACKS[completion]()
+    if completion.startswith("burn "):
+        until = time.process_time() + float(completion.split()[1])
+        while time.process_time() < until:
+            pass
     if completion.startswith("sleep "):
         time.sleep(float(completion.split()[1]))
     return float(reference["word"] in completion)

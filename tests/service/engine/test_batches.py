@@ -117,6 +117,15 @@ async def test_a_small_batch_need_not_wait_for_a_large_one_of_somebody_else(ask:
     ask.engine.cancel(large)
 
 
+async def test_a_slow_item_does_not_hold_up_those_behind_it() -> None:
+    async with running(lanes=2) as ask:
+        await ask(*[item(f"x warm {n}") for n in range(200)])
+        submission = ask.submit([item("burn 1.5 x")] + [item(f"x{n}") for n in range(60)])
+        told = [(await submission.arrivals())[0] for _ in range(61)]
+    assert told[-1] == 0 and sorted(told) == list(range(61))
+    assert {scored.report.reward for scored in submission.results if scored and scored.report} == {1.0}
+
+
 def keyed(ask: Asker, row: dict[str, Any], owner: str = "") -> str:
     from assay.service.engine.keys import item_key
     from assay.service.engine.work import Work

@@ -86,6 +86,13 @@ HOSTILE = {
     "nonsense": "\\frac{" * 5_000,
     "colons": "1:" * 5_000 + "1",
     "exponents": "2" + "^2" * 3_000,
+    "slashes": "1/" * 5_000 + "1",
+    "functions": "\\sin " * 3_000 + "x",
+    "percents": "5" + "\\%" * 5_000,
+    "factorials": "5" + "!" * 5_001,
+    "differences": "5" + "- 1" * 5_000,
+    "products": "x" * 19_000,
+    "spaced products": "x " * 9_000,
     "primes": "x" + "'" * 9_000,
 }
 

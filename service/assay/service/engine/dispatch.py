@@ -27,6 +27,8 @@ from assay.service.engine.tickets import Stage, Ticket
 WINDOW_CHEAP_US = 1000.0
 """Items cheaper than this on average travel two chunks ahead, so that a lane never waits for us."""
 FIRST_GUESS_US = {False: 200.0, True: 20_000.0}
+REFILL = 0.3
+"""A lane gets its next chunk when so much of one is left."""
 UP, DOWN = 0.3, 0.05
 """How fast the estimate of a verifier's cost follows: heavy items must shrink chunks at once."""
 FORGIVEN = 5
@@ -111,11 +113,11 @@ class Dispatcher:
     def _has_room(self, lane: EngineLane) -> bool:
         if not lane.assigned:
             return True
-        if lane.sandboxed or lane.assigned[0].stage is not Stage.TOGETHER:
+        if lane.sandboxed or lane.slow or lane.assigned[0].stage is not Stage.TOGETHER:
             return False
         if len(lane.assigned) >= self._settings.chunk_items or self._cost(lane.assigned[-1]) > WINDOW_CHEAP_US:
             return False
-        return sum(map(self._cost, lane.assigned)) < self._settings.chunk_cpu_ms * 1000
+        return sum(map(self._cost, lane.assigned)) < self._settings.chunk_cpu_ms * 1000 * REFILL
 
     def _pump_alone(self, kind: bool) -> None:
         waiting = self._alone[kind]
@@ -154,10 +156,19 @@ class Dispatcher:
         for report in reports.reports:
             ticket = lane.assigned.popleft()
             assert ticket.seq == report.seq
-            lane.since = time.monotonic()
+            lane.since, lane.slow = time.monotonic(), False
             self._learn(ticket, report)
             self._judge(ticket, report)
+        if reports.returned:
+            self._take_back(lane, frozenset(reports.returned))
         self.pump()
+
+    def _take_back(self, lane: EngineLane, returned: frozenset[int]) -> None:
+        """A slow item is at hand: others shall not wait for it, and none is added."""
+        lane.slow = True
+        for ticket in reversed([ticket for ticket in lane.assigned if ticket.seq in returned]):
+            self._again(ticket, charged=False)
+        lane.assigned = deque(ticket for ticket in lane.assigned if ticket.seq not in returned)
 
     def _learn(self, ticket: Ticket, report: Report) -> None:
         name = ticket.work.facts.name

@@ -55,6 +55,8 @@ class EngineLane(asyncio.Protocol):
         self.assigned: deque[Ticket] = deque()
         self.since = time.monotonic()
         self.killed_by_us = False
+        self.slow = False
+        """It has given back what waited behind an item that takes long."""
         self._events = events
         self._buffer = bytearray()
         self._greeted = False

@@ -78,11 +78,15 @@ class Report(Struct, array_like=True):
 
 
 class Reports(Struct, array_like=True):
-    """Some jobs' reports. `retire`: the lane ends after this, by its own wish."""
+    """Some jobs' reports. `retire`: the lane ends after this, by its own wish.
+
+    `returned`: jobs of the chunk that the lane gives back, because the one at hand takes long.
+    """
 
     reports: list[Report]
     rss_kb: int = 0
     retire: bool = False
+    returned: list[int] = []
 
 
 class Hello(Struct, array_like=True):

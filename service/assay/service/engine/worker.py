@@ -13,6 +13,8 @@ import signal
 import socket
 import sys
 import time
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -25,6 +27,7 @@ from assay.service.engine.protocol import (
     LENGTH,
     Chunk,
     Hello,
+    Job,
     Kind,
     LaneOptions,
     Page,
@@ -36,6 +39,9 @@ from assay.service.engine.protocol import (
 from assay.verifiers.registry import PluginError, Registry
 
 TICK_S = 0.02
+SLOW_NS = 60_000_000
+"""CPU time of one item after which those behind it are given back."""
+READ = 1 << 20
 UIDS = 4096
 FLUSH_NS = 3_000_000
 SPENT = frozenset({Kind.OVERRUN, Kind.FAILED})
@@ -51,6 +57,11 @@ class Lane:
         self._options = options
         self._seq = -1
         self._limit_ns = 0
+        self._began_ns = 0
+        self._slow = False
+        self._buffer = bytearray()
+        self._waiting: list[Report] = []
+        self._rest: deque[Job] = deque()
         self._statm = _Statm()
         self._chunks = msgspec.msgpack.Decoder(Chunk)
 
@@ -82,46 +93,86 @@ class Lane:
 
     def _work(self, judge: Judge, chunk: Chunk) -> bool:
         """Judge one chunk; True if the lane must end after it."""
-        waiting: list[Report] = []
+        self._waiting, self._rest = [], deque(chunk.jobs)
         flushed = time.monotonic_ns()
-        for job in chunk.jobs:
+        while self._rest:
+            job = self._rest.popleft()
             self._seq = job.seq
             report = judge.judge(job, chunk.references[job.reference])
-            waiting.append(report)
+            self._waiting.append(report)
             if report.kind in SPENT:
-                self._send(pack(Reports(waiting, self._statm.rss_kb(), retire=True)))
+                self._flush(rss=True, retire=True)
                 return True
             if (now := time.monotonic_ns()) - flushed > FLUSH_NS:
-                self._send(pack(Reports(waiting)))
-                waiting, flushed = [], now
-        self._send(pack(Reports(waiting, self._statm.rss_kb())))
+                self._flush()
+                flushed = now
+        self._flush(rss=True)
         return False
+
+    def _flush(self, *, rss: bool = False, retire: bool = False, returned: Sequence[int] = ()) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._send(pack(Reports(waiting, self._statm.rss_kb() if rss else 0, retire, list(returned))))
+
+    def _give_back(self) -> None:
+        """The item at hand takes long: what waits behind it, in its chunk or unread, goes back to the engine."""
+        self._slow = True
+        limit, self._limit_ns = self._limit_ns, 0  # an overrun must not cut this short
+        returned = [job.seq for job in self._rest]
+        self._rest.clear()
+        self._read_what_is_there()
+        while (frame := self._frame()) is not None:
+            returned += [job.seq for job in self._chunks.decode(frame).jobs]
+        if returned:
+            self._flush(returned=returned)
+        self._limit_ns = limit
 
     def _enter(self, phase: Phase, cpu_s: float, wall_s: float) -> tuple[int, int]:
         # The clock of the one thread: that of the process is only as fine as the tick while a timer runs.
         cpu_ns, wall_ns = time.thread_time_ns(), time.monotonic_ns()
+        self._began_ns, self._slow = cpu_ns, False
         self._limit_ns = 0 if phase is Phase.IDLE else cpu_ns + int(cpu_s * 1e9)
         self._page.write((self._seq, phase, cpu_ns, wall_ns, cpu_s, wall_s))
         return cpu_ns, wall_ns
 
     def _tick(self, signum: int, frame: FrameType | None) -> None:
-        if self._limit_ns and time.thread_time_ns() > self._limit_ns:
+        if not self._limit_ns:
+            return
+        now = time.thread_time_ns()
+        if now > self._limit_ns:
             self._limit_ns = 0
             raise Overrun
+        if not self._slow and now - self._began_ns > SLOW_NS:
+            self._give_back()
 
     def _receive(self) -> bytes | None:
-        head = self._exactly(LENGTH.size)
-        return None if head is None else self._exactly(LENGTH.unpack(head)[0])
-
-    def _exactly(self, count: int) -> bytes | None:
-        parts: list[bytes] = []
-        while count:
-            part = os.read(self._channel.fileno(), min(count, 1 << 20))
-            if not part:
+        """The next frame, or None when the engine has closed the socket."""
+        while (frame := self._frame()) is None:
+            data = os.read(self._channel.fileno(), READ)
+            if not data:
                 return None
-            parts.append(part)
-            count -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            self._buffer += data
+        return frame
+
+    def _frame(self) -> bytes | None:
+        """The next frame that has been read whole."""
+        if len(self._buffer) < LENGTH.size:
+            return None
+        end = LENGTH.size + LENGTH.unpack_from(self._buffer)[0]
+        if len(self._buffer) < end:
+            return None
+        frame = bytes(self._buffer[LENGTH.size : end])
+        del self._buffer[:end]
+        return frame
+
+    def _read_what_is_there(self) -> None:
+        os.set_blocking(self._channel.fileno(), False)
+        try:
+            while data := os.read(self._channel.fileno(), READ):
+                self._buffer += data
+        except BlockingIOError:
+            return  # all of it is read
+        finally:
+            os.set_blocking(self._channel.fileno(), True)
 
     def _send(self, frame: bytes) -> None:
         view = memoryview(frame)

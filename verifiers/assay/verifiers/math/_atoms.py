@@ -289,6 +289,8 @@ class Atoms(Cursor):
 
     def group(self, start: int, close: int) -> Node:
         """A TeX group: `{a \\over b}`, `{n \\choose k}`, or what stands in it."""
+        if self.is_builder(start, close):
+            return self.braces(start, close)
         saved = self.position, self.end
         self.position, self.end = start, close
         pieces = self.split(lambda token: token.kind == "op" and token.value in ("over", "choose"))
@@ -297,6 +299,11 @@ class Atoms(Cursor):
             top, bottom = (self.within(*piece[:2], self.sum) for piece in pieces)
             return div(top, bottom) if pieces[0][2] == "over" else Op("binom", (top, bottom))
         return self.within(start, close, self.members)
+
+    def is_builder(self, start: int, close: int) -> bool:
+        """Whether a plain group is a set-builder whose braces lost their backslash: `{x | x > 3}`."""
+        signs = [t.value for t in self.tokens[start : start + 8] if t.kind == "op"][:3]
+        return self.tokens[start].kind == "let" and "|" in signs and signs[0] in ("|", "in")
 
     def braces(self, start: int, close: int) -> Node:
         """`\\{...\\}`: a set by its members, or by a condition."""

@@ -214,10 +214,14 @@ class Commands(Atoms):
         """Rows of `cases` and `aligned`: statements, or values with their conditions."""
         if "cases" in name and any(_is_condition(self.tokens, row) for row in rows):
             return Mat("cases", self.cells(rows))
-        items: list[Node] = []
+        lines: list[list[Token]] = []
         for row in rows:
             tokens = [t for t in self.tokens[row[0][0] : row[-1][1]] if not (t.kind == "op" and t.value == "&")]
-            items.append(self.whole(tokens))
+            if lines and tokens and is_relation(tokens[0]):
+                lines[-1] += tokens  # `&= 42` goes on from the line above
+            else:
+                lines.append(tokens)
+        items = [self.whole(tokens) for tokens in lines]
         return items[0] if len(items) == 1 else Bare("and", tuple(items))
 
 

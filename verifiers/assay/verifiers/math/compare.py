@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from assay.verifiers.math import reals
-from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
 from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
@@ -119,11 +119,14 @@ class Comparison:
     # --- names, equations, relations ---------------------------------------------------------------
     def _named(self, gold: Value, answer: Value) -> bool:
         if isinstance(gold, Named) and isinstance(answer, Named):
-            alike = gold.name == answer.name or self.rules.names_free or "ratio" in (gold.name, answer.name)
+            alike = gold.name == answer.name or self.rules.names_free
             return (alike and self.equal(gold.value, answer.value)) or self._as_equations(gold, answer)
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
-        if isinstance(gold, (Record, Relation)) or isinstance(answer, (Record, Relation)):
+        if isinstance(gold, Record) or isinstance(answer, Record):
+            ours, theirs = _as_record(gold), _as_record(answer)
+            return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
+        if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
         one = gold.value if isinstance(gold, Named) else gold
         other = answer.value if isinstance(answer, Named) else answer
@@ -287,6 +290,16 @@ def _flat(value: Value) -> list[Value] | None:
     return None
 
 
+def _as_record(value: Value) -> Record | None:
+    """`(x, y) = (1, 2)` is x = 1, y = 2."""
+    if isinstance(value, Record):
+        return value
+    if not isinstance(value, Named) or not isinstance(value.value, Ordered) or not value.name.startswith("("):
+        return None
+    names = value.name[1:-1].split(",")
+    return Record(dict(zip(names, value.value.items, strict=True))) if len(names) == len(value.value.items) else None
+
+
 def _sides(value: Value) -> tuple[Node, Node] | None:
     if isinstance(value, Equation):
         return value.left, value.right
@@ -302,7 +315,7 @@ def _exact_counts(values: list[Value]) -> tuple[dict[Fraction, int], list[Value]
         if isinstance(value, One):
             try:
                 exact = value.scalar.exact
-            except (Undefined, TooLarge):
+            except NoValue:
                 exact = None
         if exact is None:
             rest.append(value)

@@ -21,11 +21,15 @@ MAX_COST = 200_000
 """Most node visits that the sums and products of one expression may take."""
 
 
-class Undefined(ArithmeticError):
+class NoValue(ArithmeticError):
+    """The expression could not be given a value; the subclasses say why."""
+
+
+class Undefined(NoValue):
     """The expression has no value: 0/0, log 0, tan 90 degrees."""
 
 
-class TooLarge(ArithmeticError):
+class TooLarge(NoValue):
     """Evaluating would take numbers beyond the guards: such a value is equal only as text."""
 
 
@@ -173,7 +177,7 @@ def _natural(value: Fraction, limit: int) -> int:
     return value.numerator
 
 
-class _NotWhole(ArithmeticError):
+class _NotWhole(NoValue):
     pass
 
 

@@ -42,6 +42,17 @@ _POSING = words(
 )
 # A number after one of these is a label, not a value.
 _LABELS = words("problem question exercise step part page case figure equation chapter section theorem lemma example")
+# GSM8K's calculator notes: `9*2 = <<9*2=18>>18`.
+_CALCULATOR = re.compile(r"<<[^<>\n]{0,80}>>")
+# A remark that takes an answer back: `42 (or 43)`.
+_HEDGING_REMARK = re.compile(r"\b(?:or|not|maybe|perhaps|possibly|but|unless|if)\b|或|不", re.I)
+# Directly before a number, these make it a bound or another number.
+_BOUNDING = words(
+    """
+    least most than about approximately roughly around nearly almost under over between exceed exceeds below above
+    except minus negative without excluding
+    """
+)
 _WORD = re.compile(r"[A-Za-z']+")
 
 
@@ -121,6 +132,9 @@ def _final_line(text: str) -> Extraction | None:
         return None
     if found.stop in "?？" and found.stop:
         return Extraction(found, "hedged", "final_line")
+    said = text[found.start : found.end]
+    if _HEDGING_REMARK.search(said, said.rfind(found.text) + len(found.text)):
+        return Extraction(found, "hedged", "final_line")
     return Extraction(_unboxed(found), "", "final_line")
 
 
@@ -145,7 +159,7 @@ def _final_statement(text: str) -> Extraction:
         return Extraction(None, "hedged", policy)
     found = _last_span(sentence)
     if found is None:
-        clean = strip_markdown(sentence)
+        clean = _CALCULATOR.sub("", strip_markdown(sentence))
         run = last_run(clean)
         if run is None:
             return Extraction(None, "no_answer", policy)
@@ -168,14 +182,28 @@ def _last_span(sentence: str) -> Found | None:
     last: tuple[int, int] | None = None
     opened: re.Match[str] | None = None
     for match in _DELIMITER.finditer(sentence):
-        if opened is not None and match.group() == _CLOSERS[opened.group()]:
+        sign = match.group()
+        if opened is not None and sign == _CLOSERS[opened.group()] and _closes(sentence, opened, match):
             last, opened = (opened.end(), match.start()), None
-        elif match.group() in _CLOSERS and (opened is None or opened.group() == "$"):
+        elif sign in _CLOSERS and (opened is None or opened.group() == "$"):
             opened = match
     if last is None:
         return None
     content = sentence[last[0] : last[1]]
     return Found(content, *last) if content.strip() and not _is_prose(content) else None
+
+
+def _closes(sentence: str, opened: re.Match[str], closing: re.Match[str]) -> bool:
+    """Single dollars are mathematics, not currency: on one line, spaced alike, no digit behind the second, no
+    sign before it."""
+    if opened.group() != "$":
+        return True
+    if closing.start() == opened.end() or sentence[closing.end() : closing.end() + 1].isdigit():
+        return False
+    if sentence[closing.start() - 1] in "=+-*/":
+        return False
+    spaced = sentence[opened.end()].isspace(), sentence[closing.start() - 1].isspace()
+    return spaced[0] is spaced[1] and "\n" not in sentence[opened.end() : closing.start()]
 
 
 def _is_prose(content: str) -> bool:
@@ -186,10 +214,11 @@ def _is_prose(content: str) -> bool:
 
 def _is_posed(before: str) -> bool:
     """Whether the sentence up to the answer poses a task, asks, doubts or denies."""
-    clause = re.split(r"[,;:，；：]", before)[-1] if len(before) < 5_000 else before[-500:]
+    clause = re.split(r"[,;:，；：\n]", before)[-1] if len(before) < 5_000 else before[-500:]
     spoken = [word.lower() for word in _WORD.findall(clause)]
     said = set(spoken)
-    if spoken and spoken[-1] in _LABELS and clause.rstrip()[-1:].isalpha():
+    adjacent = clause.rstrip()[-1:].isalpha()
+    if spoken and adjacent and (spoken[-1] in _LABELS or spoken[-1] in _BOUNDING):
         return True
     return bool(said & _POSING) or any(sign in clause for sign in ("不是", "或者", "求", "不能", "≠"))
 

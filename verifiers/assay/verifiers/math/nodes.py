@@ -222,6 +222,27 @@ class Word(Shape):
     text: str
 
 
+MAX_TREE_DEPTH = 4 * MAX_DEPTH
+
+
+def is_shallow(tree: Node) -> bool:
+    """Whether no path in the tree is longer than `MAX_TREE_DEPTH`; what walks trees may then recurse."""
+    level: list[Node] = [tree]
+    for _ in range(MAX_TREE_DEPTH):
+        level = [child for node in level for child in node.children()]
+        if not level:
+            return True
+    return False
+
+
+def form(tree: Node) -> str:
+    """The tree as text: equal for equal trees, cheap for numbers of any length."""
+    if isinstance(tree, Num):
+        return f"{tree.value.numerator:x}/{tree.value.denominator:x}"
+    name = getattr(tree, "name", "") or getattr(tree, "head", "") or type(tree).__name__
+    return f"{name}({','.join(map(form, tree.children()))})" if tree.children() else str(name)
+
+
 ZERO, ONE, MINUS_ONE = Num(Fraction(0)), Num(Fraction(1)), Num(Fraction(-1))
 
 

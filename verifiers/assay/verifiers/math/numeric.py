@@ -21,7 +21,7 @@ os.environ.setdefault("SYMPY_GROUND_TYPES", "python")
 
 import mpmath
 
-from assay.verifiers.math.exact import MAX_TERMS, TooLarge, Undefined, rational
+from assay.verifiers.math.exact import MAX_TERMS, NoValue, TooLarge, Undefined, rational
 from assay.verifiers.math.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
@@ -38,11 +38,11 @@ Number = Any
 CONTEXT = mpmath.mp.clone()
 
 
-class OutsideDomain(ArithmeticError):
+class OutsideDomain(NoValue):
     """A logarithm or an even root of something that is not positive, at this point."""
 
 
-class NotNumeric(ValueError):
+class NotNumeric(NoValue):
     """Something in the tree has no numeric value."""
 
 
@@ -54,6 +54,8 @@ class Evaluator:
         self.log_base = log_base
         self.real_domain = real_domain
         self.magnitude = 0
+        self.loss = 0
+        """Bits that sums, angles and exponents may have cost the result."""
         self.bound: dict[str, Number] = {}
 
     def value(self, node: Node) -> Number:
@@ -100,7 +102,7 @@ class Evaluator:
         if head.startswith("app:"):
             return self._applied(node)
         if head == "add":
-            return _sum([self.value(arg) for arg in node.args])
+            return self._sum([self.value(arg) for arg in node.args])
         if head == "mul":
             return CONTEXT.fprod(self.value(arg) for arg in node.args)
         if head in ("sqrt", "root", "cbrt", "ln", "log", "lg", "lb"):
@@ -109,8 +111,11 @@ class Evaluator:
         if rule is None:
             raise NotNumeric
         values = [self.value(arg) for arg in node.args]
-        if head in _ANGLES and any(CONTEXT.mag(v) > _MAX_ANGLE_BITS for v in values if v):
-            raise TooLarge
+        if head in _ANGLES:
+            bits = max((int(CONTEXT.mag(v)) for v in values if v), default=0)
+            if bits > _MAX_ANGLE_BITS:
+                raise TooLarge
+            self.loss += max(0, bits)
         if head in _HIDDEN_EXPONENTIALS:
             self._hidden(head, values[0])
         try:
@@ -179,6 +184,7 @@ class Evaluator:
             raise TooLarge
         # Each step of a power loses bits: they count as magnitude.
         self.magnitude = max(self.magnitude, exponent.bit_length())
+        self.loss += exponent.bit_length()
         return base**exponent
 
     def _raised(self, base: Number, exponent: Number | None, exact: Fraction | None, *, symbolic: bool) -> Number:
@@ -199,9 +205,25 @@ class Evaluator:
         return self._exponential(exponent * CONTEXT.ln(base))
 
     def _exponential(self, exponent: Number) -> Number:
-        if exponent and CONTEXT.mag(exponent) > 14:
-            raise TooLarge
+        if exponent:
+            bits = int(CONTEXT.mag(exponent))
+            if bits > 14:
+                raise TooLarge
+            self.loss += max(0, bits)
         return CONTEXT.exp(exponent)
+
+    def _sum(self, values: list[Number]) -> Number:
+        """A sum, 0 where it cancels down to rounding noise."""
+        total = CONTEXT.fsum(values)
+        largest = max((CONTEXT.mag(value) for value in values if value), default=0)
+        if not total:
+            self.loss += CONTEXT.prec
+            return total
+        if largest - CONTEXT.mag(total) > CONTEXT.prec - _SLACK:
+            self.loss += CONTEXT.prec
+            return CONTEXT.mpf(0)
+        self.loss += max(0, int(largest - CONTEXT.mag(total)))
+        return total
 
     def _applied(self, node: Op) -> Number:
         """An unknown function: a number drawn from its name and where it is taken."""
@@ -223,7 +245,7 @@ class Evaluator:
             self.bound[node.bound] = CONTEXT.mpf(index)
             terms.append(self.value(node.args[0]))
         self.bound.pop(node.bound, None)
-        return _sum(terms) if node.head == "sum" else CONTEXT.fprod(terms)
+        return self._sum(terms) if node.head == "sum" else CONTEXT.fprod(terms)
 
     def _formal(self, node: Op) -> Number:
         """A sum to infinity or to `n`: a number drawn from its bounds and its terms at two places."""
@@ -295,14 +317,6 @@ def _settled(value: Number) -> Number:
         if -distance > CONTEXT.prec - _SLACK:
             return CONTEXT.mpc(0, imaginary)
     return value
-
-
-def _sum(values: list[Number]) -> Number:
-    total = CONTEXT.fsum(values)
-    largest = max((CONTEXT.mag(value) for value in values if value), default=0)
-    if total and largest - CONTEXT.mag(total) > CONTEXT.prec - _SLACK:
-        return CONTEXT.mpf(0)
-    return total
 
 
 def _drawn(text: str) -> Number:

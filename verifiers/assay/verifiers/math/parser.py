@@ -27,6 +27,7 @@ from assay.verifiers.math.nodes import (
     Word,
     add,
     div,
+    is_shallow,
     mul,
     neg,
 )
@@ -224,7 +225,7 @@ class _Parser(Commands):
         token = self.peek()
         kind, value = token.kind, token.value
         if kind in ("num", "val"):
-            return self.tokens[self.position - 1].kind not in ("num", "val")
+            return self.tokens[self.position - 1].kind not in ("num", "val", "let", "run", "const")
         if kind in ("let", "const", "func", "acc", "name", "begin"):
             return True
         if kind == "run":
@@ -261,11 +262,14 @@ def parse(tokens: list[Token]) -> Node:
     if not tokens:
         raise Unparsed("nothing there")
     parser = _Parser(tokens)
-    return parser.within(0, parser.end, parser.members)
+    tree = parser.within(0, parser.end, parser.members)
+    if not is_shallow(tree):
+        raise Unparsed("nested too deep")
+    return tree
 
 
 def _is_list_separator(token: Token) -> bool:
-    return token.kind == "joint" or (token.kind == "op" and token.value in (",", ";"))
+    return token.kind in ("joint", "row") or (token.kind == "op" and token.value in (",", ";"))
 
 
 def _may_be_empty(pieces: list[tuple[int, int, str]], index: int) -> bool:

@@ -35,7 +35,7 @@ _AFTER_VARIABLE = re.compile(r"\s*[=+*/^<>≤≥≠∈-]")
 _NUMBER_NEXT = re.compile(r"\s*[$\d\\-]")
 _TIES = words("to through of by plus minus times over versus vs than more less mod modulo out")
 # Words that end a number's unit: `5 ways to do it`.
-_ENDS = words("for to on at with left remaining altogether overall among using because since when if so")
+_ENDS = words("every each for to on at with left remaining altogether overall among using because since when if so")
 _MAX_UNIT_WORDS = 4
 
 

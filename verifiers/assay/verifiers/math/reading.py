@@ -12,8 +12,10 @@ from functools import cached_property
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math import tables, units
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
 from assay.verifiers.math.parser import parse
+from assay.verifiers.math.phrases import unit_phrase
 from assay.verifiers.math.scalar import Scalar
 from assay.verifiers.math.shapes import value_of
 from assay.verifiers.math.tokens import Token, decimal, tokenise
@@ -34,6 +36,8 @@ _DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
     "wrong incorrect false possible guess example common mistake trap estimate square cube initial previous once"
 )
 _VERBS = words("is are equals be")
+# `12 (cm)`: the note is the unit.
+_REAL_UNITS = frozenset(units.CANONICAL.values()) - {"unit"}
 _HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
 # In a note these change the value that it stands beside.
 _CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
@@ -82,6 +86,8 @@ def read(text: str) -> Reading:
         value = value_of(tree)
     except Unparsed as error:
         return Reading(text, tuple(tokens), _unread(tokens, str(error)))
+    except NoValue:
+        return Reading(text, tuple(tokens), _unread(tokens, "something in it has no value"))
     except RecursionError:
         return Reading(text, tuple(tokens), _unread(tokens, "nested too deep"))
     return Reading(text, tuple(tokens), value, tree)
@@ -153,7 +159,10 @@ def without_remark(tokens: list[Token]) -> list[Token]:
         depth += {")": 1, "(": -1}.get(str(tokens[index].value), 0)
         if not depth:
             inner = tokens[index + 1 : -1]
-            return tokens[:index] if _is_remark(tokens[index - 1], tokens[index], inner) else tokens
+            if not _is_remark(tokens[index - 1], tokens[index], inner):
+                return tokens
+            unit = unit_phrase(inner)
+            return tokens[:index] + inner if unit in _REAL_UNITS else tokens[:index]
     return tokens
 
 
@@ -226,7 +235,7 @@ def second_reading(reading: Reading) -> Reading | None:
         len(tokens) < 2
         or tokens[-1].kind != "let"
         or not tokens[-1].spaced
-        or tokens[-1].value not in units.SINGLE_LETTERS
+        or tokens[-1].value not in units.ITALIC_UNITS
     ):
         return None
     if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:-1]) or tokens[-2].kind not in (

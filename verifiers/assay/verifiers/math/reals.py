@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-from assay.verifiers.math.exact import TooLarge, Undefined
+from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Unparsed
 from assay.verifiers.math.scalar import Scalar, equal
 
@@ -43,20 +43,17 @@ def _approximate(scalar: Scalar) -> Fraction:
         if scalar.node.free:
             raise Unparsed("no end of an interval")
         return _irrational(scalar)
-    except (Undefined, TooLarge) as error:
+    except NoValue as error:
         raise Unparsed("no end of an interval") from error
 
 
 def _irrational(scalar: Scalar) -> Fraction:
-    from assay.verifiers.math.numeric import CONTEXT, NotNumeric
+    from assay.verifiers.math.numeric import CONTEXT
 
-    try:
-        found = scalar.number(0, 400, log_base=10, real=False, signed=False)
-    except NotNumeric as error:
-        raise Unparsed("no end of an interval") from error
-    if found is None or isinstance(found[0], CONTEXT.mpc):
+    found = scalar.number(0, 400, log_base=10, real=False, signed=False)
+    if found is None or isinstance(found.value, CONTEXT.mpc):
         raise Unparsed("no end of an interval")
-    sign, mantissa, exponent, _ = found[0]._mpf_
+    sign, mantissa, exponent, _ = found.value._mpf_
     size = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return -size if sign else size
 

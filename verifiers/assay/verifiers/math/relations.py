@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from assay.verifiers.math import reals
-from assay.verifiers.math.exact import rational
+from assay.verifiers.math.exact import NoValue, rational
 from assay.verifiers.math.nodes import (
     MINUS_ONE,
     ONE,
@@ -185,7 +185,10 @@ def quadratic(node: Node, variable: str) -> tuple[Fraction, Fraction, Fraction] 
     """Coefficients of a polynomial of degree at most 2, found from three values and checked."""
     if not node.heads <= {"add", "mul", "div", "pow", "sqrt"} or node.size > 200:
         return None
-    values = [rational(node, {variable: Fraction(x)}) for x in (0, 1, 2)]
+    try:
+        values = [rational(node, {variable: Fraction(x)}) for x in (0, 1, 2)]
+    except NoValue:
+        return None
     if any(value is None for value in values):
         return None
     zero, one, two = (value for value in values if value is not None)

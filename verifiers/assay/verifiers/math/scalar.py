@@ -17,9 +17,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.verifiers.math.exact import MAX_COST, TooLarge, Undefined, cost, rational
+from assay.verifiers.math.exact import MAX_COST, NoValue, TooLarge, Undefined, cost, rational
 from assay.verifiers.math.modular import PRIMES, residues
 from assay.verifiers.math.nodes import Const, Node, Num, Op
 
@@ -32,12 +32,20 @@ _POINTS = 28
 _WANTED = 4
 
 
+class Evaluated(NamedTuple):
+    """A value, the largest magnitude (bits) on the way to it, and the bits that may be wrong."""
+
+    value: Number
+    magnitude: int
+    loss: int
+
+
 class Scalar:
     """One side of a comparison, with its values as they are asked for."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self._values: dict[tuple[int, int, int, bool, bool], tuple[Number, int] | None] = {}
+        self._values: dict[tuple[int, int, int, bool, bool], Evaluated | None] = {}
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -51,10 +59,8 @@ class Scalar:
         """Values modulo the primes, where it is a rational function. Raises `Undefined`, `TooLarge`."""
         return residues(self.node)
 
-    def number(
-        self, point: int, precision: int, *, log_base: int, real: bool, signed: bool
-    ) -> tuple[Number, int] | None:
-        """Value and largest magnitude at one point; None outside the domain."""
+    def number(self, point: int, precision: int, *, log_base: int, real: bool, signed: bool) -> Evaluated | None:
+        """The value at one point; None outside the domain."""
         key = (point, precision, log_base, real, signed)
         if key not in self._values:
             points = _points(point, signed=signed)
@@ -72,7 +78,7 @@ class Scalar:
             self.number(0, 200, log_base=10, real=False, signed=False)
         except Undefined:
             return True
-        except (TooLarge, ValueError, ArithmeticError):
+        except NoValue:
             return False
         return False
 
@@ -89,7 +95,7 @@ class Scalar:
 
 def _evaluate(
     node: Node, points: Callable[[str], Number], precision: int, *, log_base: int, real: bool
-) -> tuple[Number, int] | None:
+) -> Evaluated | None:
     from assay.verifiers.math import numeric
 
     if cost(node) > numeric.MAX_COST:
@@ -97,7 +103,7 @@ def _evaluate(
     with numeric.CONTEXT.workprec(precision):
         evaluator = numeric.Evaluator(points, log_base=log_base, real_domain=real)
         try:
-            return evaluator.value(node), evaluator.magnitude
+            return Evaluated(evaluator.value(node), evaluator.magnitude, evaluator.loss)
         except numeric.OutsideDomain:
             return None
 
@@ -151,7 +157,7 @@ def equal(left: Scalar, right: Scalar) -> bool:
     """Whether two scalars are equal as functions of their variables. Never raises."""
     try:
         return _equal(left, right)
-    except (Undefined, TooLarge):
+    except NoValue:
         return False
 
 
@@ -199,7 +205,7 @@ def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
     from assay.verifiers.math.numeric import CONTEXT
 
     free = left.node.free | right.node.free
-    pairs, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
+    pairs, _, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
     with CONTEXT.workprec(60):
         return not pairs or judge(pairs, 24)
 
@@ -216,9 +222,12 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
         for real in (True, False):
             precision = MARGIN + 40
             for _ in range(3):
-                pairs, magnitude = _pairs(left, right, precision, log_base, real=real, many=bool(free))
+                pairs, magnitude, loss = _pairs(left, right, precision, log_base, real=real, many=bool(free))
                 if not pairs or precision >= 5 * magnitude + MARGIN:
                     break
+                with CONTEXT.workprec(precision):
+                    if precision - loss > 80 and not judge(pairs, 40):
+                        return False
                 precision = 5 * magnitude + MARGIN + 40
             if pairs:
                 # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
@@ -233,21 +242,22 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
 
 def _pairs(
     left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
-) -> tuple[list[tuple[Any, Any]], int]:
-    """Values of both sides at points where both are defined, and the largest magnitude met."""
+) -> tuple[list[tuple[Any, Any]], int, int]:
+    """Values of both sides at points where both are defined; the largest magnitude and loss met."""
     pairs: list[tuple[Any, Any]] = []
-    magnitude = 0
+    magnitude = loss = 0
     for one, other in _at_points(left, right, precision, log_base, real=real, many=many):
-        pairs.append((one[0], other[0]))
-        magnitude = max(magnitude, one[1], other[1])
+        pairs.append((one.value, other.value))
+        magnitude = max(magnitude, one.magnitude, other.magnitude)
+        loss = max(loss, one.loss, other.loss)
         if len(pairs) == _WANTED or not many:
             break
-    return (pairs, magnitude) if len(pairs) > 1 or not many else ([], 0)
+    return (pairs, magnitude, loss) if len(pairs) > 1 or not many else ([], 0, 0)
 
 
 def _at_points(
     left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
-) -> Iterator[tuple[tuple[Any, int], tuple[Any, int]]]:
+) -> Iterator[tuple[Evaluated, Evaluated]]:
     signed = not (wants_positive(left.node) or wants_positive(right.node))
     for index in range(_POINTS if many else 1):
         try:
@@ -267,7 +277,7 @@ def proportional(left: Scalar, right: Scalar) -> bool:
     """Whether one is a constant multiple, not 0, of the other. Never raises."""
     try:
         return _proportional(left, right)
-    except (Undefined, TooLarge):
+    except NoValue:
         return False
 
 
@@ -298,7 +308,7 @@ def same_direction(left: Scalar, right: Scalar) -> bool:
     """Whether one is a positive constant multiple of the other. Never raises."""
     try:
         return _numerically(left, right, _same_positive_ratio)
-    except (Undefined, TooLarge):
+    except NoValue:
         return False
 
 

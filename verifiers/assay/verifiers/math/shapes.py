@@ -28,6 +28,7 @@ from assay.verifiers.math.nodes import (
     Tup,
     Unparsed,
     Word,
+    form,
     mul,
 )
 from assay.verifiers.math.reals import EVERYTHING
@@ -261,7 +262,7 @@ def equality(sides: tuple[Node, ...]) -> Value:
     if _same(first, last):
         return value_of(last)
     if first.free - last.free and first.heads <= {"add", "mul", "div"}:
-        return Named(f"={first!r}", value_of(last))
+        return Named(form(first), value_of(last))
     return Nothing("a false chain of equalities")
 
 
@@ -287,7 +288,7 @@ def _pair(left: Node, right: Node) -> Value:
             sides = None if left.has_shape or right.has_shape else (left, right)
             return Named(name, value_of(value_side), sides if signed(value_side) == [value_side] else None)
     if isinstance(left, Ratio):
-        return Named("ratio", value_of(right))
+        return Named(form(left), value_of(right))
     one, other = _unmeasured(left), _unmeasured(right)
     if one.has_shape or other.has_shape:
         raise Unparsed("equation between things that are no scalars")
@@ -312,7 +313,7 @@ def name_of(node: Node) -> str | None:
         return f"({','.join(item.name for item in node.items if isinstance(item, Sym))})"
     if isinstance(node, Op):
         if node.head.startswith("app:"):
-            return f"{node.head[4:]}{node.args!r}"
+            return form(node)
         if node.head == "mul" and 2 <= len(node.args) <= 4 and all(_capital(arg) for arg in node.args):
             return "".join(arg.name for arg in node.args if isinstance(arg, Sym))
         if node.head in ("abs", "norm") and isinstance(node.args[0], Op) and (inner := name_of(node.args[0])):

@@ -86,6 +86,8 @@ CURRENCY_SIGNS = frozenset("$€£¥₩₹¢")
 POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3, "平方": 2, "立方": 3}
 # Letters that are units only in upright type, or after a number and a space.
 SINGLE_LETTERS = frozenset("mgshLlNJWVAKCTF")
+# Of these, the ones that are read so where they stand in italics: `5 m` (a product is tried first).
+ITALIC_UNITS = frozenset("mgshL")
 # Bare letters after a number that are read as a unit rather than as a product.
 BARE = frozenset(a for a in CANONICAL if len(a) > 1 and a.isascii() and a.isalpha())
 
