@@ -186,7 +186,7 @@ def choice_letter(tokens: list[Token]) -> str:
     """The choice that the tokens name, or ""."""
     tokens = [token for token in tokens if token.value not in ("{", "}")]
     index, size = 0, len(tokens)
-    if size and str(tokens[0].value).lower() in ("option", "choice", "选项", "选"):
+    if size and str(tokens[0].value).lower() in ("option", "choice", "answer", "letter", "选项", "选"):
         index = 1
     bracketed = index < size and tokens[index].value == "("
     index += bracketed
