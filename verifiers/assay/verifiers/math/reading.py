@@ -38,7 +38,12 @@ _DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
 _VERBS = words("is are equals be")
 # `12 (cm)`: the note is the unit.
 _REAL_UNITS = frozenset(units.CANONICAL.values()) - {"unit"}
-_HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
+_HEDGES = words(
+    """
+    guess guessing guessed likely unlikely unsure uncertain or not no nor neither either 或 maybe perhaps
+    possibly if mod modulo except but unless instead
+    """
+)
 # In a note these change the value that it stands beside.
 _CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
 
