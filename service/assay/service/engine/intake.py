@@ -27,9 +27,6 @@ from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
 
 REQUIRED = ("verifier", "completion", "reference")
 LABELS = ("id", "verifier", "group", "run")
-FORWARDED = tuple(
-    f for f in FIELDS if f not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
-)
 LONE_SURROGATES = "lone_surrogates"
 
 Resolve = Callable[[str, str], bytes | None]
@@ -100,11 +97,12 @@ class Intake:
         )  # fmt: skip
 
     def _check(self, item: ItemFrame) -> None:
-        for field in REQUIRED:
-            if getattr(item, field) is UNSET:
-                raise _ItemFault("invalid_item", field, "required")
+        if item.verifier is UNSET or item.completion is UNSET or item.reference is UNSET:
+            missing = next(field for field in REQUIRED if getattr(item, field) is UNSET)
+            raise _ItemFault("invalid_item", missing, "required")
         for field in LABELS:
-            if len(getattr(item, field) or "") > self.limits.label_chars:
+            label = getattr(item, field)
+            if label and len(label) > self.limits.label_chars:
                 raise _ItemFault("invalid_item", field, f"longer than {self.limits.label_chars} characters")
         if isinstance(item.completion_tokens, int) and item.completion_tokens < 0:
             raise _ItemFault("invalid_item", "completion_tokens", "at least 0")
@@ -232,9 +230,9 @@ def _refuse_duplicate_ids(entries: Sequence[Work | Fault]) -> None:
 def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, bytes]:
     """The further fields that the verifier reads, as JSON. Null is absent, but for a recorded state."""
     fields: dict[str, bytes] = {}
-    for name in FORWARDED:
+    for name in facts.forwarded:
         value = getattr(item, name)
-        if name in facts.reads and value is not UNSET and value is not None:
+        if value is not UNSET and value is not None:
             raw = _json(name, value, codec)
             if raw != b"null" or name == "final_state":
                 fields[name] = raw
