@@ -132,3 +132,15 @@ def test_quantiles_are_within_a_twentieth() -> None:
     assert quantiles.at(0.5) == pytest.approx(500, rel=0.05)
     assert quantiles.at(0.95) == pytest.approx(950, rel=0.05)
     assert Quantiles().at(0.5) is None
+
+
+def test_explain_says_why(assay: Assay, service: Running) -> None:
+    reference = json.dumps(row()["reference"])
+    ran = assay("explain", "exact", "so\n#### 7", "--reference", reference, "--server", service.url)
+    assert ran.code == 0 and "reward 1" in ran.out and "⟦7⟧" in ran.out
+
+
+@pytest.mark.parametrize("reference", ["{", "[]", "@nowhere.json"])
+def test_explain_names_an_unusable_reference(assay: Assay, service: Running, reference: str) -> None:
+    ran = assay("explain", "exact", "7", "--reference", reference, "--server", service.url)
+    assert ran.code == 2 and ran.err.startswith("assay: ")

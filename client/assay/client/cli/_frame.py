@@ -26,6 +26,7 @@ GROUP = "assay.commands"
 BUILT_IN = {
     "score": ("assay.client.cli.score:score", "Score the rows of a file."),
     "check": ("assay.client.cli.check:check", "Score rows that carry what is expected of them."),
+    "explain": ("assay.client.cli.explain:explain", "Say why one completion gets its reward."),
     "verifiers": ("assay.client.cli.verifiers:verifiers", "List the verifiers of the engine."),
     "demo": ("assay.client.cli.demo:demo", "Score a bundled sample of real completions."),
 }

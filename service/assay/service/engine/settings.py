@@ -30,7 +30,6 @@ class Limits:
     items: int = 4096
     queue_items: int = 16384
     queue_bytes: int = 512 * MIB
-    id_chars: int = 512
     label_chars: int = 512
     timeout_s: float = 120.0
     cpu_s: float = 60.0

@@ -84,6 +84,7 @@ class Submission:
         self.waiters: set[Waiter] = set()
         self._groups = _groups(batch)
         self._ready: asyncio.Queue[list[int]] = asyncio.Queue()
+        self._all = asyncio.Event()
 
     def settle(self, index: int, scored: Scored) -> None:
         """One item has its result."""
@@ -91,6 +92,8 @@ class Submission:
             return
         self.results[index] = scored
         self.open -= 1
+        if not self.open:
+            self._all.set()
         group = self._groups.get(index)
         if group is None:
             self._ready.put_nowait([index])
@@ -103,12 +106,9 @@ class Submission:
         """The next indices whose results are ready together; empty when all have been told."""
         return await self._ready.get()
 
-    async def done(self) -> list[Scored]:
-        """All results, in order."""
-        told = 0
-        while told < len(self.results):
-            told += len(await self._ready.get())
-        return [scored for scored in self.results if scored is not None]
+    async def done(self) -> None:
+        """Wait until every item has its result."""
+        await self._all.wait()
 
 
 class _Group:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay.service.engine.frames import OptionsFrame
+from assay.service.engine.frames import FIELDS, OptionsFrame
+
+FORWARDED = tuple(
+    name
+    for name in FIELDS
+    if name not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
+)
+"""Fields of an item that a verifier may ask for beside the completion."""
 
 _OVERHEAD = 200
 
@@ -20,9 +27,12 @@ class VerifierFacts:
     cpu_s: float
     label: str = field(init=False)
     """`name@version`, as results carry it."""
+    forwarded: tuple[str, ...] = field(init=False)
+    """The fields besides completion and reference that it reads."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", f"{self.name}@{self.version}")
+        object.__setattr__(self, "forwarded", tuple(name for name in FORWARDED if name in self.reads))
 
 
 @dataclass(slots=True)
