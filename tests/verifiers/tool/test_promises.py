@@ -220,3 +220,36 @@ def test_any_of_takes_the_best() -> None:
 )
 def test_refuses_rows_with_nothing_to_check(reference: dict[str, Any]) -> None:
     assert refused("tool", reference)
+
+
+def test_think_tags_inside_a_calls_strings_are_data() -> None:
+    for said in ("</think>", "<think>", "<think></think>", "a </think> b </think>"):
+        text = hermes([("f", {"a": said})])
+        for completion in (text, f"<think>{hermes([CALL])}</think>{text}"):
+            assert score(completion, wants(("f", {"a": said}))) == 1, completion
+    assert score(f"<think>{hermes([('f', {'a': '</think>'})])}", wants(("f", {"a": "</think>"}))) == 0
+    assert score(hermes([CALL]), wants(CALL), prefill="<think>\n</think>\n") == 1
+
+
+def test_bare_text_keeps_tags_within_a_line_and_fails_where_a_tag_is_missing() -> None:
+    said = "Tags: </parameter> and <parameter=x> are text."
+    text = "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n</tool_call>"
+    assert score(text.format(said), wants(("f", {"a": said})), syntax="qwen3_xml") == 1
+    missing = text.format("1\n<parameter=b>\n2")
+    assert verdict("tool", missing, {"expect": wants(("f", {"$ignore": True})), "syntax": "qwen3_xml"}).reward == 0
+
+
+def test_headers_may_start_in_the_template() -> None:
+    text = ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}'
+    assert score(text, wants(CALL), syntax="harmony") == 1
+
+
+def test_an_empty_section_is_no_attempt_but_an_open_one_is() -> None:
+    text = "<|tool_calls_section_begin|><|tool_calls_section_end|>"
+    assert score(text, {"no_call": True}, syntax="kimi_k2") == 1
+    assert score(text[:28], {"no_call": True}, syntax="kimi_k2") == 0
+
+
+def test_magistrals_thinking_holds_no_calls() -> None:
+    text = '[THINK][TOOL_CALLS]f[ARGS]{"a": 2}[/THINK][TOOL_CALLS]f[ARGS]{"a": 1}'
+    assert score(text, wants(CALL), syntax="mistral") == 1

@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.candidate import Candidate, Message, thinking_end
+from assay.verifiers.candidate import Candidate, Message
 from assay.verifiers.tool.attempts import MAX_CALLS, Attempt, Fault, Options
 from assay.verifiers.tool.scanner import checked_call, decoded
 from assay.verifiers.tool.syntaxes import read_text
+from assay.verifiers.tool.thinking import read_after_thinking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +63,10 @@ def read(candidate: Candidate, *, syntax: str, options: Options, keep_thinking: 
     prefill, unfinished = candidate.prefill, False
     for index, message in enumerate(candidate.messages):
         if message.role == "assistant":
-            start = 0 if keep_thinking else thinking_end(message.content or "", prefill=prefill)
-            prefill, unfinished = "", start is None
-            found = _of_message(message, index, start, syntax, options)
+            found = _of_entries(message, index, options)
+            in_text, unfinished = _of_text(message, prefill, keep_thinking, syntax, options)
+            found += [_at(attempt, index) if index else attempt for attempt in in_text]
+            prefill = ""
             attempts += found
             by_id.update((attempt.id, attempt) for attempt in found if attempt.id is not None)
         elif message.role == "tool" and message.tool_call_id in by_id:
@@ -72,13 +74,20 @@ def read(candidate: Candidate, *, syntax: str, options: Options, keep_thinking: 
     return Reply(attempts=tuple(attempts), results=tuple(results), unfinished=unfinished)
 
 
-def _of_message(message: Message, index: int, start: int | None, syntax: str, options: Options) -> list[Attempt]:
+def _of_text(
+    message: Message, prefill: str, keep_thinking: bool, syntax: str, options: Options
+) -> tuple[list[Attempt], bool]:
+    """The attempts in the message's text, and whether its thinking never ended."""
+    text = message.content or ""
+    if keep_thinking:
+        return read_text(text, syntax, options), False
+    return read_after_thinking(text, prefill, lambda start: read_text(text, syntax, options, start=start))
+
+
+def _of_entries(message: Message, index: int, options: Options) -> list[Attempt]:
     found = [_of_entry(entry, index, options) for entry in (message.tool_calls or ())[:MAX_CALLS]]
     if len(message.tool_calls or ()) > MAX_CALLS:
         found.append(Attempt(reason="too_many", message=index))
-    if message.content and start is not None and syntax != "openai":
-        for attempt in read_text(message.content, syntax, options, start=start):
-            found.append(_at(attempt, index) if index else attempt)
     return found
 
 

@@ -2,7 +2,8 @@
 
 One newline on each side is removed. Text stays text where the schema says string only; else it is decoded as
 JSON where it is JSON, and left as text where it is not. Where a string is one of several types, JSON of
-another of them is decoded.
+another of them is decoded. Read leniently, Python's `True`, `False` and `None`, which some templates write, are
+decoded too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from assay.verifiers.tool.attempts import Options
 
 _ALIASES = {"str": "string", "text": "string", "varchar": "string", "char": "string", "enum": "string"}
 _TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+_PYTHON = {"True": True, "False": False, "None": None}
 _DEPTH = 8
 
 
@@ -27,7 +29,7 @@ def typed_value(text: str, name: str, key: str, options: Options) -> Any:
     try:
         value = strict_json.value_of(text)
     except strict_json.JsonFault:
-        return text
+        return _PYTHON.get(text, text) if options.lenient and "string" not in types else text
     return text if "string" in types and not _is_of(value, types) else value
 
 

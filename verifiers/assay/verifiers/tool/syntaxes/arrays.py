@@ -12,13 +12,16 @@ from assay.verifiers.tool.scanner import Reading
 from assay.verifiers.tool.syntaxes.objects import call_of
 
 _MARK = "[TOOL_CALLS]"
+_THINK = ("[THINK]", "[/THINK]")
 _NAMED = re.compile(r"\s*+([^\s\[\]{}\"]++)\s*+(?:\[CALL_ID\]([\w-]++)\s*+)?(?:\[ARGS\])?(?=\s*+\{)")
 _CALLS = re.compile(r"\[\s*\{\s*\"")
 _CALL_KEYS = ("name", "arguments")
 
 
 def mistral(reading: Reading) -> None:
-    """Everything that `[TOOL_CALLS]` begins; text before and after is free."""
+    """Everything that `[TOOL_CALLS]` begins outside of `[THINK]`; text before and after is free."""
+    if reading.text[reading.at :].lstrip().startswith(_THINK[0]) and not reading.find(_THINK[1]):
+        return
     while reading.find(_MARK):
         mark = reading.at
         reading.take(_MARK)

@@ -3,8 +3,8 @@
     <|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>
     <|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}<|call|>
 
-A recipient on another channel is no call. `<|call|>` ends generation, and is often cut off with it: the end of
-the text stands for it.
+The text may start where the template stopped, within a header. A recipient on another channel is no call. `<|call|>`
+ends generation, and is often cut off with it: the end of the text stands for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.verifiers.tool.attempts import Attempt, Fault
 from assay.verifiers.tool.scanner import Reading
 
 _HEADER = re.compile(
-    r"(?:<\|start\|>assistant(?P<role>[^<]{0,200}))?<\|channel\|>(?P<channel>[^<]{0,200})"
+    r"(?:(?:<\|start\|>assistant|\A)(?P<role>[^<]{0,200}))?<\|channel\|>(?P<channel>[^<]{0,200})"
     r"(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
 _RECIPIENT = re.compile(r"\bto=(\S+)")

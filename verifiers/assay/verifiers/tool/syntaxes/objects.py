@@ -44,7 +44,8 @@ def llama3_json(reading: Reading) -> None:
 
     Without the tag, an object that has no `name` and `parameters` is text, not a failed attempt.
     """
-    tagged = reading.find(_PYTHON_TAG)
+    reading.skip_space()
+    tagged = not reading.text.startswith("{", reading.at) and reading.find(_PYTHON_TAG)
     reading.take(_PYTHON_TAG)
     reading.skip_space()
     if not reading.text.startswith("{", reading.at):
@@ -64,7 +65,9 @@ def llama3_json(reading: Reading) -> None:
 
 def _object(reading: Reading) -> Attempt:
     start = reading.at
-    return call_of(reading, reading.json(), start, "parameters")
+    value = reading.json()
+    lenient = reading.options.lenient and isinstance(value, dict) and "parameters" not in value
+    return call_of(reading, value, start, "arguments" if lenient else "parameters")
 
 
 def _looks_like_call(reading: Reading) -> bool:

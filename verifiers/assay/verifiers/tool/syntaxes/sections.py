@@ -4,7 +4,7 @@
     <｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>                              V3.1
     <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>    Kimi K2
 
-A call outside of a section is a failed attempt; a section's own closing mark tells nothing and may be missing.
+A call outside of a section is a failed attempt; a section's own closing mark may be missing after a call.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from collections.abc import Callable
 from assay.verifiers.tool.attempts import Attempt, Fault
 from assay.verifiers.tool.scanner import Reading
 
-_DEEPSEEK = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")
-_KIMI = ("<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>")
+Marks = tuple[str, str, str, str]
+_DEEPSEEK = ("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
+_KIMI = ("<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>")
 _SEPARATOR = "<｜tool▁sep｜>"
 _ARGUMENTS = "<|tool_call_argument_begin|>"
 _FENCED = re.compile(r"([^\n<]+)\n```json\n")
@@ -39,19 +40,17 @@ def kimi_k2(reading: Reading) -> None:
     _sections(reading, _KIMI, _identified)
 
 
-def _sections(reading: Reading, marks: tuple[str, str, str], body: Callable[[Reading, int], Attempt]) -> None:
-    section, begin, end = marks
+def _sections(reading: Reading, marks: Marks, body: Callable[[Reading, int], Attempt]) -> None:
+    section, begin, end, section_end = marks
     opened = reading.text.find(section, reading.at)
     while reading.find(begin):
         reading.attempt(lambda: _one(reading, marks, body, opened), resume=end)
-    if opened >= 0 and not reading.attempts:
+    if opened >= 0 and not reading.attempts and section_end not in reading.text[opened:]:
         reading.at = len(reading.text)
         reading.fail("unclosed", opened)
 
 
-def _one(
-    reading: Reading, marks: tuple[str, str, str], body: Callable[[Reading, int], Attempt], opened: int
-) -> Attempt:
+def _one(reading: Reading, marks: Marks, body: Callable[[Reading, int], Attempt], opened: int) -> Attempt:
     start = reading.at
     reading.take(marks[1])
     if not 0 <= opened < start:

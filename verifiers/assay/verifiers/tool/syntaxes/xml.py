@@ -3,8 +3,9 @@
     <tool_call><function=f><parameter=k>v</parameter></function></tool_call>
     <tool_call>f<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>
 
-A value ends at a closing tag behind which the markup goes on, so a lone closing tag inside it is data;
-where that leaves two readings, the attempt failed. `typed` says what the text is worth.
+A value ends at a closing tag behind which the markup goes on, so a lone closing tag inside it is data, and in a value
+on lines of its own so are tags within a line; where that leaves two readings, the attempt failed. `typed` says what
+the text is worth.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def _value(reading: Reading, end: re.Pattern[str], ambiguous: str) -> str:
     if not found:
         raise Fault("unclosed")
     text, reading.at = reading.text[reading.at : found.start()], found.start()
-    closing = found[0]
-    if closing in text and ambiguous in text:
+    framed = text[:1] == "\n" and len(text) > 1 and text[-1] == "\n"
+    marks = [mark if not framed else "\n" + mark for mark in (found[0], ambiguous)]
+    if any(mark in text for mark in marks) if framed else all(mark in text for mark in marks):
         raise Fault("markup")
     return text
 
