@@ -1,4 +1,4 @@
-"""Verdicts per second in a lane of tool, schema, format and composite; beside jsonschema and BFCL's checker where installed.
+"""Verdicts per second in a lane of tool, schema, format, composite; beside jsonschema and BFCL's checker if installed.
 
 Rows: BFCL's `simple_python` and `parallel` answers in four syntaxes, `irrelevance` prose, JSON objects, IFEval-like
 constraints. One process, CPU time, references prepared once per row, as a lane does.
@@ -104,9 +104,13 @@ def objects() -> list[str]:
 
 def format_rows() -> list[Row]:
     rules = [
-        {"type": "keywords", "all": ["art", "museum"]}, {"type": "no_comma"}, {"type": "word_count", "rel": ">", "n": 50},
-        {"type": "sentence_count", "rel": ">=", "n": 10}, {"type": "bullets", "n": 0}, {"type": "placeholders", "rel": "==", "n": 0},
-    ]  # fmt: skip
+        {"type": "keywords", "all": ["art", "museum"]},
+        {"type": "no_comma"},
+        {"type": "word_count", "rel": ">", "n": 50},
+        {"type": "sentence_count", "rel": ">=", "n": 10},
+        {"type": "bullets", "n": 0},
+        {"type": "placeholders", "rel": "==", "n": 0},
+    ]
     return [({"constraints": [rule], "aggregate": "all"}, PROSE) for rule in rules] * 30
 
 

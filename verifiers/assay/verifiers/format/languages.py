@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -23,53 +23,65 @@ FEW_WORDS = 2
 _MOST = 0.5
 _CLOSE = 0.85
 _KANA_SHARE = 0.05
+_MARKS = ("`", "$", "://", "<")
 _ASIDE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*+`|\$\$[^$]*+\$\$|\$[^$\n]*+\$|https?://\S++|</?[a-z_]+>", re.DOTALL | re.IGNORECASE
 )
 
 
 def known(code: str) -> bool:
-    """Whether a language can be told."""
+    """Whether a language can be told. Loads the function words: a row is the time for that, a completion is not."""
+    _speakers()
     return base_code(code) in SCRIPTS
 
 
 def is_in(text: str, code: str) -> bool:
     """Whether a text is in a language; True where it is too short to tell, False without a letter."""
     code = base_code(code)
-    text = _ASIDE.sub(" ", text)
-    letters = [char for char in text if char.isalpha()]
-    if len(letters) < FEW_LETTERS:
-        return bool(letters)
-    counts = count_scripts(letters)
-    if sum(counts[script] for script in SCRIPTS[code]) <= _MOST * len(letters):
+    if any(mark in text for mark in _MARKS):
+        text = _ASIDE.sub(" ", text)
+    counts = count_scripts(text)
+    letters = sum(counts.values())
+    if letters < FEW_LETTERS:
+        return letters > 0
+    if sum(counts[script] for script in SCRIPTS[code]) <= _MOST * letters:
         return False
     if code in ("zh", "ja"):
-        return (counts["kana"] > _KANA_SHARE * len(letters)) == (code == "ja")
+        return (counts["kana"] > _KANA_SHARE * letters) == (code == "ja")
     return _told_by_words(text, code)
 
 
 def script_share(text: str, code: str) -> float | None:
     """The share of letters that are of the language's script, tags left out; None without a letter."""
-    letters = [char for char in re.sub(r"</?[a-z_]+>", " ", text) if char.isalpha()]
+    counts = count_scripts(re.sub(r"</?[a-z_]+>", " ", text))
+    letters = sum(counts.values())
     if not letters:
         return None
-    counts = count_scripts(letters)
-    return sum(counts[script] for script in SCRIPTS[base_code(code)]) / len(letters)
+    return sum(counts[script] for script in SCRIPTS[base_code(code)]) / letters
 
 
 def _told_by_words(text: str, code: str) -> bool:
-    lists = _function_words()
-    family = next((group for group in lists.values() if code in group), None)
+    family = next((group for group in _function_words().values() if code in group), None)
     if family is None:
         return True
-    spoken = Counter(bare_word(word).replace("’", "'") for word in text.split())
-    scores = {other: _score(words, spoken) for other, words in family.items()}
-    best = max(scores.values())
+    scores: Counter[str] = Counter()
+    index = _speakers()
+    for word, count in Counter(text.replace("’", "'").casefold().split()).items():
+        for language, weight in index.get(bare_word(word), ()):
+            scores[language] += weight * count  # type: ignore[assignment]
+    best = max((scores[language] for language in family), default=0)
     return best < FEW_WORDS or scores[code] >= _CLOSE * best
 
 
-def _score(words: Mapping[str, float], spoken: Counter[str]) -> float:
-    return sum(weight * spoken[word] for word, weight in words.items() if word in spoken)
+@cache
+def _speakers() -> Mapping[str, Sequence[tuple[str, float]]]:
+    """Word -> the languages whose function word it is, with its weight there."""
+    index: dict[str, list[tuple[str, float]]] = {}
+    for languages in _function_words().values():
+        for code, words in languages.items():
+            for word, weight in words.items():
+                index.setdefault(word, []).append((code, weight))
+    return index
 
 
 @cache

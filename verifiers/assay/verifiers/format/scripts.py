@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
 
 _RANGES: tuple[tuple[int, int, str], ...] = (
     (0x41, 0x5A, "latin"), (0x61, 0x7A, "latin"), (0xAA, 0xAA, "latin"), (0xBA, 0xBA, "latin"),
@@ -24,6 +23,7 @@ _RANGES: tuple[tuple[int, int, str], ...] = (
     (0xFE70, 0xFEFF, "arabic"), (0xFF21, 0xFF3A, "latin"), (0xFF41, 0xFF5A, "latin"), (0xFF66, 0xFF9D, "kana"),
     (0x20000, 0x323AF, "han"),
 )  # fmt: skip
+_NO_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha() or code > 127)
 _STARTS = [start for start, _, _ in _RANGES]
 
 _LATIN = "af ca cs cy da de en eo es et eu fi fr ga hr hu id is it la lt lv ms nl no pl pt ro sk sl sq sv sw tl tr vi"
@@ -50,11 +50,14 @@ def script_of(char: str) -> str | None:
     return _RANGES[index][2] if index >= 0 and code <= _RANGES[index][1] else None
 
 
-def count_scripts(letters: Iterable[str]) -> Counter[str | None]:
-    """How many of the letters are of each script."""
+def count_scripts(text: str) -> Counter[str | None]:
+    """How many of a text's letters are of each script."""
+    if text.isascii():
+        return Counter({"latin": len(text.encode().translate(None, _NO_LETTERS))})
     counts: Counter[str | None] = Counter()
-    for letter, count in Counter(letters).items():
-        counts[script_of(letter)] += count
+    for char, count in Counter(text).items():
+        if char.isalpha():
+            counts[script_of(char)] += count
     return counts
 
 

@@ -16,14 +16,20 @@ def maximum_matching(edges: Sequence[Sequence[int]], right: int) -> list[int]:
     `edges[i]` lists the right nodes (below `right`) that left node i can take.
     """
     taken, takes = [-1] * right, [-1] * len(edges)
-    while True:
+    for node, values in enumerate(edges):
+        for value in values:
+            if taken[value] < 0:
+                taken[value], takes[node] = node, value
+                break
+    while -1 in takes:
         layers = _layers(edges, taken, takes)
         found = False
         for start in range(len(edges)):
             if takes[start] < 0 and _augment(start, edges, taken, takes, layers):
                 found = True
         if not found:
-            return takes
+            break
+    return takes
 
 
 def _layers(edges: Sequence[Sequence[int]], taken: list[int], takes: list[int]) -> list[int]:

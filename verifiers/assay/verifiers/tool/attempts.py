@@ -53,6 +53,8 @@ class Tool:
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     read_only: bool = False
+    types: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    """The types that `parameters` allows an argument, as far as they have been looked up."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,8 @@ def matches_any_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare:
     edges = edges_of(wanted, calls)
     if -1 in maximum_matching(edges, len(calls)):
         return False
+    if len(calls) == len(wanted):
+        return True
     needed = [index for index, call in enumerate(calls) if not spare(call)]
     if len(needed) > len(wanted):
         return False

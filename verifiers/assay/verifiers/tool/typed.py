@@ -17,6 +17,7 @@ from assay.verifiers.tool.attempts import Options
 _ALIASES = {"str": "string", "text": "string", "varchar": "string", "char": "string", "enum": "string"}
 _TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 _PYTHON = {"True": True, "False": False, "None": None}
+_UNKNOWN: frozenset[str] = frozenset()
 _DEPTH = 8
 
 
@@ -39,18 +40,21 @@ def _unframed(text: str) -> str:
     return text.removeprefix("\n").removesuffix("\n")
 
 
-def _is_of(value: Any, types: set[str]) -> bool:
+def _is_of(value: Any, types: frozenset[str]) -> bool:
     if value is None:
         return "null" in types
     kind = _TYPE_OF[type(value)]
     return kind != "string" and (kind in types or (kind == "integer" and "number" in types))
 
 
-def _types_of(name: str, key: str, options: Options) -> set[str]:
+def _types_of(name: str, key: str, options: Options) -> frozenset[str]:
     tool = options.tools.get(name) if options.tools else None
     properties = tool.parameters.get("properties") if tool else None
-    schema = properties.get(key) if isinstance(properties, Mapping) else None
-    return set(_types(schema, _DEPTH))
+    if tool is None or not isinstance(properties, Mapping) or key not in properties:
+        return _UNKNOWN
+    if key not in tool.types:
+        tool.types[key] = frozenset(_types(properties[key], _DEPTH))
+    return tool.types[key]
 
 
 def _types(schema: Any, depth: int) -> Iterator[str]:
