@@ -11,12 +11,14 @@ from typing import Any
 
 def same(left: Any, right: Any) -> bool:
     """Whether two JSON values are equal."""
+    if type(left) is str:
+        return bool(left == right)
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)):
         return isinstance(right, (int, float)) and left == right
-    if isinstance(left, str) or left is None:
-        return type(left) is type(right) and bool(left == right)
+    if left is None:
+        return right is None
     if isinstance(left, dict):
         return isinstance(right, dict) and left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
     if isinstance(left, list):

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.candidate import Candidate, Message
+from assay.verifiers.candidate import Candidate, Message, thinking_end
 from assay.verifiers.tool.attempts import MAX_CALLS, Attempt, Fault, Options
 from assay.verifiers.tool.scanner import checked_call, decoded
 from assay.verifiers.tool.syntaxes import read_text
@@ -79,6 +79,8 @@ def _of_text(
 ) -> tuple[list[Attempt], bool]:
     """The attempts in the message's text, and whether its thinking never ended."""
     text = message.content or ""
+    if not text:
+        return [], thinking_end("", prefill=prefill) is None
     if keep_thinking:
         return read_text(text, syntax, options), False
     return read_after_thinking(text, prefill, lambda start: read_text(text, syntax, options, start=start))
