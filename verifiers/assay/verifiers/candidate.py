@@ -82,10 +82,8 @@ class Candidate:
 
 
 def thinking_end(text: str, *, prefill: str = "") -> int | None:
-    """Where the answer starts in `text`, or None if thinking was opened and never closed."""
-    close = text.rfind(_CLOSE)
-    if close >= 0:
-        return close + len(_CLOSE)
-    tail = prefill.rfind(_CLOSE)
-    opened = _OPEN in text or _OPEN in (prefill[tail:] if tail >= 0 else prefill)
-    return None if opened else 0
+    """Where the answer starts in `text`, or None if thinking was opened (again) and never closed."""
+    joined = prefill + text
+    close = joined.rfind(_CLOSE)
+    start = close + len(_CLOSE) if close >= 0 else 0
+    return None if joined.find(_OPEN, start) >= 0 else max(0, start - len(prefill))
