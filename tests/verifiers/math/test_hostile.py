@@ -95,6 +95,12 @@ HOSTILE = {
     "differences": "5" + "- 1" * 5_000,
     "products": "x" * 19_000,
     "spaced products": "x " * 9_000,
+    "long scientific": "7" * 1_200 + "e1200",
+    "long exponent": "7e4400",
+    "long mixed": "1 " + "3" * 5_000 + "/" + "7" * 5_000,
+    "long base": "(" + "4" * 6_000 + ")_7",
+    "long digits": "7" * 4_200,
+    "long product": "7" * 3_900 + "\\cdot" + "7" * 3_900 + "=" + "f(" + "7" * 3_900 + ")",
     "primes": "x" + "'" * 9_000,
 }
 
