@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.sandbox import RunResult
+from assay.sandbox import RunResult, Slot, python_program
 
 PROGRAMS = {
     "dataclass": ("from dataclasses import dataclass\n@dataclass\nclass A:\n  x: int = 1\nprint(A())", "A(x=1)\n"),
@@ -64,3 +64,8 @@ def test_a_coin_flip_passes_half_the_time(python: Callable[..., RunResult]) -> N
 def test_an_excepthook_that_exits_does_not_hide_the_failure(python: Callable[..., RunResult]) -> None:
     result = python("import sys\nsys.excepthook = lambda *a: sys.stdout.write('hook')\n1/0")
     assert (result.exit_code, result.stdout) == (1, b"hook")
+
+
+def test_hashes_are_the_same_in_every_jail(slot: Slot) -> None:
+    source = b"print(hash('a'), list({'x', 'y', 'z'}))"
+    assert len({slot.run(python_program(source, fresh=fresh)).stdout for fresh in (False, True, True)}) == 1

@@ -26,7 +26,7 @@ from assay.sandbox.spec import RunResult, RunSpec, Status
 STDERR_KEPT_BYTES = 64 << 10
 _CHUNK = 1 << 16
 _SEALS = 0xF  # no more seals, shrinking, growing or writing
-_WATCHDOG_S = 5.0
+_WATCHDOG_S = 30.0
 _STOP = zygote.HEADER.pack(zygote.STOP, *[0] * 11)
 
 

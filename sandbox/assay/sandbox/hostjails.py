@@ -98,7 +98,7 @@ class HostJails:
         }  # fmt: skip
         chosen = _FILTER[self.mode]
         return [
-            str(self.built.python / "bin" / Path(self.built.executable).name), "-E", "-s", "-B", "-P", "-X", "utf8",
+            str(self.built.python / "bin" / Path(self.built.executable).name), "-s", "-B", "-P", "-X", "utf8",
             str(self.built.root / "assay/assay/sandbox/guest/hostzygote.py"),
             str(self.built.root / "assay" / chosen) if chosen else "", str(control), json.dumps(options),
             *OWN_MODULES.get(kind.role, ()), *environment.preload,

@@ -126,7 +126,7 @@ def _is_real_folder(path: str) -> bool:
 
 def _command(built: image.Image, kind: JailKind, environment: Environment, control: int) -> Exe:
     zygote = "/assay/assay/sandbox/guest/zygote.py"
-    arguments = ["-E", "-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control)]
+    arguments = ["-s", "-B", "-P", "-X", "utf8", zygote, "/assay/filter", str(control)]
     arguments += [*OWN_MODULES.get(kind.role, ()), *environment.preload]
     if kind.image == "system":  # the interpreter's own libraries, not the system folders'
         loader = ["--library-path", "/opt/python/shared", built.executable]

@@ -27,7 +27,6 @@ from assay.sandbox.languages import Toolchain, table
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 FD_VARIABLE = "ASSAY_SANDBOX_FD"
-_RUNS_PER_JAIL = 1000
 _CPU_SPARE = 0.9
 _FAULTS = {"MissingEnvironment": MissingEnvironment, "MissingLanguage": MissingLanguage}
 
@@ -39,6 +38,7 @@ class _Jail:
     number: int
     control: socket.socket
     limited: bool
+    most_runs: int
     runs: int = 0
     limits: tuple[int, int] = (0, 0)
     oom_kills: int = 0
@@ -109,7 +109,7 @@ class Slot:
             return self._after_loss(jail, execution, retry=retry)
         if result.status is Status.RUNTIME_ERROR and self._oom_killed(jail):
             result = execution.result(oom_killed=True)
-        if spec.fresh or jail.runs >= _RUNS_PER_JAIL:
+        if spec.fresh or jail.runs >= jail.most_runs:
             self._drop(jail)
         return result
 
@@ -143,7 +143,7 @@ class Slot:
 
     def _ask_for(self, kind: JailKind, *, fresh: bool) -> _Jail:
         answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh})
-        return _Jail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"])
+        return _Jail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
 
     def _drop(self, jail: _Jail) -> None:
         self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}

@@ -188,7 +188,11 @@ class Server:
     def _hand_over(self, slot: _Slot, held: _Held) -> None:
         self._next_id += 1
         slot.held[self._next_id] = held
-        answer = {"id": self._next_id, "limited": held.jail.group is not None}
+        answer = {
+            "id": self._next_id,
+            "limited": held.jail.group is not None,
+            "runs": self._settings.runs_per_jail,
+        }
         self._answer(slot, answer, held.jail.control.fileno())
 
     def _do_limit(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:

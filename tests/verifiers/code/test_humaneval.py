@@ -34,7 +34,9 @@ BODIES = {
 }
 
 
-def rewards(supervisor: Supervisor, body: Callable[[dict[str, Any]], str], **fields: Any) -> dict[str, float]:
+def rewards(
+    supervisor: Supervisor, body: Callable[[dict[str, Any]], str], rows: list[dict[str, Any]] = ROWS, **fields: Any
+) -> dict[str, float]:
     def lane(share: list[dict[str, Any]]) -> list[tuple[str, float]]:
         slot = Slot.from_descriptor(supervisor.connect())
         verifier = CodeVerifier(lambda: slot)
@@ -44,7 +46,7 @@ def rewards(supervisor: Supervisor, body: Callable[[dict[str, Any]], str], **fie
             slot.close()
 
     with ThreadPoolExecutor(LANES) as pool:
-        shares = pool.map(lane, [ROWS[index::LANES] for index in range(LANES)])
+        shares = pool.map(lane, [rows[index::LANES] for index in range(LANES)])
         return dict(pair for share in shares for pair in share)
 
 
@@ -65,5 +67,5 @@ def test_canonical_solutions_pass(supervisor: Supervisor, trust: str) -> None:
 
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_that_do_not_solve_fail(supervisor: Supervisor, name: str) -> None:
-    found = rewards(supervisor, lambda row: BODIES[name])
-    assert [task for task, reward in found.items() if reward != 0] == []
+    found = rewards(supervisor, lambda row: BODIES[name], ROWS[list(BODIES).index(name) % 2 :: 2])
+    assert len(found) == 82 and [task for task, reward in found.items() if reward != 0] == []

@@ -1,6 +1,6 @@
 """Many hostile runs leave nothing: no memory, control group, mount, file, zombie or descriptor.
 
-ASSAY_HOSTILE_RUNS sets how many (default 150; 1000 before a release).
+ASSAY_HOSTILE_RUNS sets how many (default 60; 1000 before a release).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.wire.references.code import CodeReference
 
-RUNS = int(os.environ.get("ASSAY_HOSTILE_RUNS", "150"))
+RUNS = int(os.environ.get("ASSAY_HOSTILE_RUNS", "60"))
 CASES = Path(__file__).parents[4] / "shared" / "cases" / "code.jsonl"
 IO = {"mode": "stdio", "tests": [{"stdin": "1\n", "expected_stdout": "2\n"}]}
 CALL = {"mode": "function", "tests": [{"entry_point": "f", "args": [1], "expected": 2}]}

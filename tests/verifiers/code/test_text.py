@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from assay.sandbox.guest import values
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import flags
+from assay.verifiers.code.asserts import _parse as asserts_parse
+from assay.verifiers.code.calls import answers_of
 from assay.verifiers.code.compare import output_rule, value_rule
 from assay.verifiers.code.extraction import last_fence
+from assay.verifiers.code.shared import _frames
 from assay.verifiers.code.spec import prepare
 from assay.verifiers.code.verifier import _extract
 from assay.wire.references.code import CodeReference
@@ -205,3 +208,19 @@ def test_flags_are_linear_and_suggestive() -> None:
     for text in ("def __eq__(" * 20_000, "sys.argv" * 25_000, "range(3, " * 25_000, "9" * 200_000):
         flags.of_text(text)
     assert time.monotonic() - started < 10
+
+
+@given(st.binary(max_size=200))
+def test_readers_of_what_a_jail_sent_never_raise(data: bytes) -> None:
+    answers_of(data, 1)
+    answers_of(data + b"\n", 2)
+    _frames(data, 3)
+    asserts_parse(data)
+
+
+@given(st.lists(st.binary(max_size=50), max_size=5))
+def test_framed_outputs_come_back_or_not_at_all(outputs: list[bytes]) -> None:
+    data = b"".join(len(output).to_bytes(8, "big") + output for output in outputs)
+    assert _frames(data, len(outputs)) == outputs
+    assert _frames(data + b"x", len(outputs)) is None
+    assert _frames(data[:-1], len(outputs)) is None or not outputs

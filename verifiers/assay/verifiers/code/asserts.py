@@ -21,7 +21,7 @@ from assay.verifiers.errors import InvalidReference
 from assay.wire.references.code import AssertsTest
 
 _HEARD = b"heard\n"
-_T_EXTRA_S = 2.0
+_C_EXTRA_S, _T_EXTRA_S = 1.0, 3.0
 _REASONS = {
     "load": "runtime_error",
     "error": "runtime_error",
@@ -84,7 +84,7 @@ def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]
     to_c, to_t = pipe(), pipe()
     common: dict[str, Any] = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
     program = RunSpec(
-        action="serve", head=_SOLUTION, blobs=[candidacy.source], limits=candidacy.limits,
+        action="serve", head=_SOLUTION, blobs=[candidacy.source], limits=_limits_of_program(candidacy.limits),
         descriptors=(to_c[0], to_t[1]), **common,
     )  # fmt: skip
     tests = RunSpec(
@@ -93,6 +93,11 @@ def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]
     )  # fmt: skip
     results = candidacy.slot.run_together([program, tests], close_after_start=[*to_c, *to_t])
     return results[0], results[1]
+
+
+def _limits_of_program(limits: Limits) -> Limits:
+    """The program also waits for the tests, which is not its doing; its CPU limit stays."""
+    return replace(limits, wall_s=min(60.0, limits.wall_s + _C_EXTRA_S), cpu_s=limits.cpu_seconds)
 
 
 def _limits_of_tests(limits: Limits) -> Limits:

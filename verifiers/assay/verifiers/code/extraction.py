@@ -2,7 +2,7 @@
 
 `last_fence`: the content of the last code fence after the thinking that can hold a program of the
 row's language: its info string is empty, names that language, or names none that we know. A last
-fence that never closes is no answer. `whole`: the text as it stands, thinking left out if there is any.
+fence that never closes is no answer. (`whole` is the judged text as it stands, thinking and all.)
 Fences follow CommonMark: three or more backticks or tildes, indented at most three spaces.
 Linear in the text.
 """
