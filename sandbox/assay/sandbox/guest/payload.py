@@ -61,10 +61,10 @@ def _make_output_streams() -> None:
     for fd, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(ends[1], fd)
         old = getattr(sys, name)
-        new = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(fd, "wb", closefd=False)), encoding="utf-8", errors=old.errors, line_buffering=old.line_buffering
-        )  # fmt: skip
-        new.buffer.raw.name = f"<{name}>"  # type: ignore[attr-defined]
+        raw = io.FileIO(fd, "wb", closefd=False)
+        raw.name = f"<{name}>"
+        buffered = io.BufferedWriter(raw)
+        new = io.TextIOWrapper(buffered, "utf-8", old.errors, line_buffering=old.line_buffering)
         new.mode = "w"  # type: ignore[misc]
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
