@@ -52,7 +52,8 @@ def open_transport(url: str, **options: Any) -> Transport:
 
         return HttpTransport(url, **options)
     factory = _plugged(scheme)
-    options.pop("api_key", None)
+    if options.get("api_key") is None:
+        options.pop("api_key", None)
     return cast(Transport, factory(url, **options))
 
 

@@ -14,7 +14,6 @@ from assay.sandbox.errors import Unavailable
 
 BLOCK = 1024
 _BLOCKS = 1024
-_held: list[socket.socket] = []
 
 
 def claim_block(base: int) -> int:
@@ -29,6 +28,6 @@ def claim_block(base: int) -> int:
             if error.errno != errno.EADDRINUSE:
                 raise Unavailable(f"no host uids can be claimed: {error.strerror}") from error
             continue
-        _held.append(claim)
+        claim.detach()  # held until the process ends
         return first
     raise Unavailable(f"all {_BLOCKS} blocks of host uids from {base} on are in use")

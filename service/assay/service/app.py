@@ -26,6 +26,7 @@ from assay.service.guard import Guard
 from assay.service.metrics import Metrics
 from assay.service.openapi import documented
 from assay.service.problems import problem, problem_of
+from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
 
 JSON, MSGPACK, PROBLEM = "application/json", "application/msgpack", "application/problem+json"
@@ -44,7 +45,8 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
         await engine.start()
         if settings.sandbox_backends:
             await engine.open_sandbox()
-        yield
+        async with serving_grpc(app.state.front, keys, settings):
+            yield
         await engine.close(drain_s=settings.drain_s)
 
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)

@@ -34,8 +34,15 @@ class EmbeddedTransport:
     shares_references = False
 
     def __init__(
-        self, url: str = "embedded:", *, lanes: int | None = None, plugins: Sequence[str] = (), **unknown: Any
+        self,
+        url: str = "embedded:",
+        *,
+        lanes: int | None = None,
+        plugins: Sequence[str] = (),
+        api_key: str | None = None,
+        **unknown: Any,
     ) -> None:
+        """`api_key` is for services; here everybody is the one owner."""
         if unknown:
             raise ConfigurationError(f"embedded: knows no option {', '.join(sorted(unknown))}")
         settings = EngineSettings(plugins=tuple(plugins))

@@ -6,8 +6,11 @@ A caller that goes away (its task is cancelled) cancels its submission, down to 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Raw
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EnvelopeFault
@@ -25,6 +28,7 @@ from assay.service.engine.work import Batch
 from assay.service.problems import ItemsRefused
 
 ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
+Wrap = Callable[[bytes], Any]
 Observe = Callable[[list[ResultFrame]], None]
 
 
@@ -46,23 +50,39 @@ class Front:
         """The same in msgpack, with references, messages and state as JSON in `bin`."""
         started = time.perf_counter()
         submission = self.engine.submit(self.engine.intake.read_msgpack(body, owner=owner))
-        frames = await self._finish(submission, strict=strict, packed=True)
+        frames = await self._finish(submission, strict=strict, wrap=as_bin)
         return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
-    async def _finish(self, submission: Submission, *, strict: bool, packed: bool = False) -> list[ResultFrame]:
+    async def _finish(self, submission: Submission, *, strict: bool, wrap: Wrap = Raw) -> list[ResultFrame]:
+        await self.settled(submission)
+        frames = self.frames(submission, range(len(submission.results)), wrap=wrap)
+        if strict:
+            _refuse_faults(frames)
+        return frames
+
+    async def settled(self, submission: Submission) -> None:
+        """Wait for every result; a caller that is cancelled meanwhile cancels the submission."""
         try:
             await submission.done()
         except BaseException:
             self.engine.cancel(submission)
             raise
-        frames = self._frames(submission, range(len(submission.results)), packed=packed)
-        if strict:
-            _refuse_faults(frames)
-        return frames
 
-    def _frames(self, submission: Submission, indices: range | list[int], *, packed: bool = False) -> list[ResultFrame]:
-        wrap = {"wrap": as_bin} if packed else {}
-        frames = [result_frame(submission, index, **wrap) for index in indices]
+    async def arrivals(self, submission: Submission) -> AsyncIterator[list[int]]:
+        """Indices whose results are ready together, until all are; a caller that leaves cancels the rest."""
+        count, total = 0, len(submission.results)
+        try:
+            while count < total:
+                ready = await submission.arrivals()
+                count += len(ready)
+                yield ready
+        finally:
+            if count < total:
+                self.engine.cancel(submission)
+
+    def frames(self, submission: Submission, indices: Sequence[int], *, wrap: Wrap = Raw) -> list[ResultFrame]:
+        """Settled results on their way out; `observe` sees them."""
+        frames = [result_frame(submission, index, wrap=wrap) for index in indices]
         if self.observe is not None:
             self.observe(frames)
         return frames
@@ -73,15 +93,10 @@ class Front:
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
         """NDJSON: each result as it is ready, groups whole, then the line that says that all are there."""
-        count, total = 0, len(submission.results)
-        try:
-            while count < total:
-                ready = await submission.arrivals()
-                count += len(ready)
-                yield b"".join(map(line_json, self._frames(submission, ready)))
-        finally:
-            if count < total:
-                self.engine.cancel(submission)
+        count = 0
+        async for ready in self.arrivals(submission):
+            count += len(ready)
+            yield b"".join(map(line_json, self.frames(submission, ready)))
         yield json_of({"done": True, "count": count}) + b"\n"
 
     def put_reference(self, digest: str, body: bytes, *, owner: str = "") -> None:

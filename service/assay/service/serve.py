@@ -33,6 +33,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to bind; beyond loopback only with keys.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.")] = None,
     uds: Annotated[Path | None, typer.Option(help="Listen on a Unix socket (mode 0600) instead.")] = None,
+    grpc_port: Annotated[int | None, typer.Option(help="Serve gRPC too, on this port.")] = None,
     lanes: Annotated[int | None, typer.Option(help="Worker processes; default: one a core.")] = None,
     verifiers: Annotated[list[str] | None, typer.Option(help="A plugin: file, module or entry point.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
@@ -40,7 +41,7 @@ def serve(
 ) -> None:
     """Run the scoring service."""
     _log_json()
-    settings = _settings(config, host=host, port=port, uds=uds, lanes=lanes, verifiers=verifiers)
+    settings = _settings(config, host=host, port=port, grpc_port=grpc_port, uds=uds, lanes=lanes, verifiers=verifiers)
     if generate_key:
         settings = _with_new_key(settings)
     if not settings.loopback and not settings.keys and settings.key_file is None:

@@ -58,6 +58,7 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Beyond loopback only with keys.")
     port: int = Field(8700, ge=0, le=65535, description="0 takes a free one.")
+    grpc_port: int | None = Field(None, ge=0, le=65535, description="Serve gRPC too, on this port.")
     uds: Path | None = Field(None, description="Listen on a Unix socket (mode 0600) instead.")
     keys: tuple[SecretStr, ...] = Field((), description="API keys, plain or `sha256:HEX`.")
     key_file: Path | None = Field(None, description="More keys, one a line; read again on SIGHUP.")

@@ -31,6 +31,9 @@ class Codec(Protocol):
     def json(self, raw: Raw) -> bytes:
         """The value as JSON. Raises IllTyped."""
 
+    def size(self, raw: Raw) -> int:
+        """Bytes that the value holds."""
+
 
 class JsonCodec:
     """A JSON body, already known to be strict JSON."""
@@ -52,6 +55,10 @@ class JsonCodec:
     def json(self, raw: Raw) -> bytes:
         """See Codec."""
         return bytes(raw)
+
+    def size(self, raw: Raw) -> int:
+        """See Codec."""
+        return len(bytes(raw))
 
 
 class MsgpackCodec:
@@ -76,6 +83,10 @@ class MsgpackCodec:
         if not _finite(value):
             raise IllTyped("finite numbers")
         return json_of(value)
+
+    def size(self, raw: Raw) -> int:
+        """See Codec."""
+        return len(bytes(raw))
 
 
 def _finite(value: Any) -> bool:

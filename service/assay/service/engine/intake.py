@@ -55,16 +55,33 @@ class Intake:
     def _read(self, body: bytes, codec: Codec, owner: str, places: list[int]) -> Batch:
         envelope = _envelope(body, codec)
         defaults = _defaults(envelope.defaults, codec)
-        self._bound("items", len(envelope.items), self.limits.items)
-        if not envelope.items:
-            raise EnvelopeFault("empty_batch", "items: at least 1 item", field="items", limit=1)
+        self._check_count(len(envelope.items))
         touched = _touched(body, envelope.items, places)
         entries = [
             self._entry(index, bytes(raw), codec, defaults, owner, touched.get(index))
             for index, raw in enumerate(envelope.items)
         ]
-        _refuse_duplicate_ids(entries)
-        return Batch(entries=entries, owner=owner, deadline_s=_deadline(envelope.deadline_s))
+        return _batch(entries, owner, envelope.deadline_s)
+
+    def read_frames(
+        self,
+        items: Sequence[ItemFrame],
+        codec: Codec,
+        *,
+        defaults: ItemFrame | None,
+        owner: str,
+        deadline_s: float | None,
+    ) -> Batch:
+        """Items that are cut apart already (protobuf) as a batch. Raises EnvelopeFault."""
+        self._check_count(len(items))
+        _refuse_default_id(defaults)
+        entries = [self._read_item(index, item, codec, defaults, owner) for index, item in enumerate(items)]
+        return _batch(entries, owner, deadline_s)
+
+    def _check_count(self, count: int) -> None:
+        self._bound("items", count, self.limits.items)
+        if not count:
+            raise EnvelopeFault("empty_batch", "items: at least 1 item", field="items", limit=1)
 
     def _entry(
         self, index: int, raw: bytes, codec: Codec, defaults: ItemFrame | None, owner: str, lone: str | None
@@ -73,27 +90,36 @@ class Intake:
             item: ItemFrame = codec.decode(raw, ItemFrame)
         except msgspec.ValidationError as error:
             return Fault(_loose_id(raw, codec, index), "invalid_item", *_explain(error))
-        _merge(item, defaults)
-        name = str(index) if item.id is UNSET or item.id is None else item.id
         if lone == "reference":
-            return Fault(name, "invalid_reference", "reference: a lone surrogate", "reference")
+            _merge(item, defaults)
+            return Fault(_name(item, index), "invalid_reference", "reference: a lone surrogate", "reference")
+        entry = self._read_item(index, item, codec, defaults, owner)
+        if lone is not None and isinstance(entry, Work):
+            entry.flags = (LONE_SURROGATES,)
+        return entry
+
+    def _read_item(
+        self, index: int, item: ItemFrame, codec: Codec, defaults: ItemFrame | None, owner: str
+    ) -> Work | Fault:
+        _merge(item, defaults)
+        name = _name(item, index)
         try:
-            work = self._work(name, item, codec, owner)
+            return self._work(name, item, codec, owner)
         except _ItemFault as fault:
-            return Fault(name, fault.code, f"{fault.field}: {fault.detail}", fault.field, fault.retryable)
-        if lone is not None:
-            work.flags = (LONE_SURROGATES,)
-        return work
+            label = item.verifier if isinstance(item.verifier, str) else ""
+            return Fault(name, fault.code, f"{fault.field}: {fault.detail}", fault.field, fault.retryable, label[:80])
 
     def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
         self._check(item)
         facts = self._facts(str(item.verifier))
+        completion, lone = _mended(self._completion(item.completion, codec))  # type: ignore[arg-type]
         reference = self._reference(_json("reference", item.reference, codec), owner)
         return Work(
-            id=name, facts=facts, completion=self._completion(item.completion, codec),  # type: ignore[arg-type]
+            id=name, facts=facts, completion=completion,
             reference=reference, reference_digest=sha256(reference).digest(), fields=_fields(item, facts, codec),
             owner=owner, group=item.group or None, run=item.run or "",
             options=self._options(item.options), truncated=item.truncated is True,
+            flags=(LONE_SURROGATES,) if lone else (),
         )  # fmt: skip
 
     def _check(self, item: ItemFrame) -> None:
@@ -117,7 +143,7 @@ class Intake:
         return facts
 
     def _completion(self, value: Raw, codec: Codec) -> str | bytes:
-        self._bound("completion", len(bytes(value)), self.limits.completion_bytes)
+        self._bound("completion", codec.size(value), self.limits.completion_bytes)
         try:
             return codec.text_or_json(value)
         except IllTyped as fault:
@@ -204,9 +230,23 @@ def _defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
     except msgspec.ValidationError as error:
         detail, field = _explain(error)
         raise EnvelopeFault("invalid_envelope", f"defaults: {detail}", field=f"defaults.{field or ''}") from None
+    _refuse_default_id(defaults)
+    return defaults
+
+
+def _refuse_default_id(defaults: ItemFrame | None) -> None:
     if defaults is not None and defaults.id is not UNSET:
         raise EnvelopeFault("invalid_envelope", "defaults: id is an item's own", field="defaults.id")
-    return defaults
+
+
+def _name(item: ItemFrame, index: int) -> str:
+    return item.id if isinstance(item.id, str) else str(index)
+
+
+def _batch(entries: list[Work | Fault], owner: str, deadline_s: float | None) -> Batch:
+    if len({entry.id for entry in entries}) != len(entries):
+        raise EnvelopeFault("duplicate_id", "items: two items have the same id", field="items.id")
+    return Batch(entries=entries, owner=owner, deadline_s=_deadline(deadline_s))
 
 
 def _merge(item: ItemFrame, defaults: ItemFrame | None) -> None:
@@ -222,11 +262,6 @@ def _deadline(value: float | None) -> float | None:
     return value
 
 
-def _refuse_duplicate_ids(entries: Sequence[Work | Fault]) -> None:
-    if len({entry.id for entry in entries}) != len(entries):
-        raise EnvelopeFault("duplicate_id", "items: two items have the same id", field="items.id")
-
-
 def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, bytes]:
     """The further fields that the verifier reads, as JSON. Null is absent, but for a recorded state."""
     fields: dict[str, bytes] = {}
@@ -239,8 +274,16 @@ def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, by
     return fields
 
 
+def _mended(completion: str | bytes) -> tuple[str | bytes, bool]:
+    """Messages that came as bytes of their own (msgpack, protobuf) may hold lone surrogates too."""
+    if isinstance(completion, str) or b"\\u" not in completion:
+        return completion, False
+    mended, places = replace_lone(completion)
+    return mended, bool(places)
+
+
 def _json(field: str, value: Any, codec: Codec) -> bytes:
-    if not isinstance(value, Raw):
+    if isinstance(value, str | int | float | bool):
         return json_of(value)
     try:
         return codec.json(value)

@@ -8,15 +8,17 @@ profile loosens. The relation is symmetric.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from assay.verifiers.math import reals
+from assay.verifiers.math.equations import moved, same_solutions
 from assay.verifiers.math.exact import NoValue
-from assay.verifiers.math.nodes import MINUS_ONE, Node, Num, Op, Sym, add, mul
+from assay.verifiers.math.nodes import Node, Num, mul
 from assay.verifiers.math.relations import as_ranges, as_reals, ranges_of
+from assay.verifiers.math.rules import STRICT, Rules
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
+from assay.verifiers.math.tolerance import near
 from assay.verifiers.math.values import (
     Equation,
     Gap,
@@ -36,28 +38,6 @@ from assay.verifiers.math.values import (
     Value,
 )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """What may be overlooked. The defaults are the strict profile's."""
-
-    units: str = "same_if_both"
-    """`same_if_both`: a unit on one side only is ignored; `required`: both or none; `ignored`."""
-    percent_free: bool = False
-    """45 equals 45 %, too."""
-    singletons: bool = False
-    """{5} equals 5."""
-    brackets_free: bool = False
-    """(1,2), <1,2> and a column vector are one thing."""
-    names_free: bool = False
-    """x = 5 equals y = 5."""
-    tolerance_abs: Fraction = Fraction(0)
-    tolerance_rel: Fraction = Fraction(0)
-    gold_digits: bool = False
-    """A decimal equals what rounds to it, at its own number of digits."""
-
-
-STRICT = Rules()
 MAX_PAIRS = 250_000
 """Comparisons that one pair of collections may cost."""
 
@@ -95,7 +75,7 @@ class Comparison:
         if equal(gold.scalar, answer.scalar):
             return self.note("scalars", result=True)
         if self.rules.tolerance_abs or self.rules.tolerance_rel or self.rules.gold_digits:
-            return self.note("scalars within tolerance", result=_near(gold.scalar, answer.scalar, self.rules))
+            return self.note("scalars within tolerance", result=near(gold.scalar, answer.scalar, self.rules))
         return self.note("scalars", result=False)
 
     def _measured(self, gold: Value, answer: Value) -> bool:
@@ -144,7 +124,7 @@ class Comparison:
         sides = (gold.left, answer.left), (gold.right, answer.right)
         if all(equal(Scalar(one), Scalar(other)) for one, other in sides):
             return self.note("relations", result=True)
-        one, other = Scalar(_moved((gold.left, gold.right))), Scalar(_moved((answer.left, answer.right)))
+        one, other = Scalar(moved((gold.left, gold.right))), Scalar(moved((answer.left, answer.right)))
         scaled = proportional if gold.sign in ("!=", "=") else same_direction
         return self.note("relations", result=scaled(one, other))
 
@@ -322,112 +302,3 @@ def _exact_counts(values: list[Value]) -> tuple[dict[Fraction, int], list[Value]
         else:
             counts[exact] = counts.get(exact, 0) + 1
     return counts, rest
-
-
-# --- equations ------------------------------------------------------------------------------------------
-def same_solutions(one: tuple[Node, Node], other: tuple[Node, Node]) -> bool:
-    """Whether two equations have the same solutions: rearranged, scaled, cleared of fractions, or solved."""
-    first, second = _moved(one), _moved(other)
-    if proportional(Scalar(first), Scalar(second)):
-        return True
-    cleared = proportional(Scalar(numerator(first)), Scalar(numerator(second)))
-    return cleared or _solved_alike(one, second, other, first)
-
-
-def _moved(sides: tuple[Node, Node]) -> Node:
-    return add(sides[0], mul(MINUS_ONE, sides[1]))
-
-
-def _solved_alike(one: tuple[Node, Node], second: Node, other: tuple[Node, Node], first: Node) -> bool:
-    """`y = e^x` and `x = ln y`: each solution put into the other equation leaves nothing."""
-    zero = Scalar(Num(Fraction(0)))
-    for sides, equation in ((one, second), (other, first)):
-        name, value = sides if isinstance(sides[0], Sym) else sides[::-1]
-        if not isinstance(name, Sym) or name.name in value.free or not value.free:
-            return False
-        difference = Scalar(substituted(equation, name.name, value))
-        if not _vanishes(difference, zero):
-            return False
-    return True
-
-
-def _vanishes(scalar: Scalar, zero: Scalar) -> bool:
-    return equal(scalar, zero)
-
-
-def substituted(node: Node, name: str, value: Node) -> Node:
-    """`node` with `value` for the symbol `name`."""
-    if isinstance(node, Sym):
-        return value if node.name == name else node
-    if isinstance(node, Op):
-        return Op(node.head, tuple(substituted(arg, name, value) for arg in node.args), node.bound)
-    return node
-
-
-def numerator(node: Node) -> Node:
-    """The numerator of a sum of fractions, over the product of their denominators."""
-    top, _ = _over(node, 0)
-    return top
-
-
-_ONE = Num(Fraction(1))
-
-
-def _over(node: Node, depth: int) -> tuple[Node, Node]:
-    if isinstance(node, Op) and depth < 20 and node.size < 200:
-        if node.head == "div":
-            (a, b), (c, d) = (_over(arg, depth + 1) for arg in node.args)
-            return mul(a, d), mul(b, c)
-        if node.head == "mul":
-            parts = [_over(arg, depth + 1) for arg in node.args]
-            return mul(*(top for top, _ in parts)), mul(*(bottom for _, bottom in parts))
-        if node.head == "add":
-            return _common([_over(arg, depth + 1) for arg in node.args])
-        if node.head == "pow" and isinstance(node.args[1], Num) and node.args[1].value < 0:
-            return _ONE, Op("pow", (node.args[0], Num(-node.args[1].value)))
-    return node, _ONE
-
-
-def _common(parts: list[tuple[Node, Node]]) -> tuple[Node, Node]:
-    """Over the product of the different denominators."""
-    bottoms: list[Node] = []
-    for _, bottom in parts:
-        if not isinstance(bottom, Num) and bottom not in bottoms:
-            bottoms.append(bottom)
-    terms = []
-    for top, bottom in parts:
-        others = [b for b in bottoms if b != bottom]
-        term = mul(top, *others) if others else top
-        terms.append(Op("div", (term, bottom)) if isinstance(bottom, Num) and bottom != _ONE else term)
-    return add(*terms), mul(*bottoms) if bottoms else _ONE
-
-
-# --- tolerance --------------------------------------------------------------------------------------------
-def _near(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
-    """Whether two real constants are within the row's tolerance of each other."""
-    try:
-        one, other = (reals.End(scalar).fraction for scalar in (gold, answer))
-    except ValueError:
-        return False
-    distance = abs(one - other)
-    if distance <= max(rules.tolerance_abs, rules.tolerance_rel * abs(one)):
-        return True
-    return rules.gold_digits and _rounds_to(gold, answer, distance)
-
-
-def _rounds_to(gold: Scalar, answer: Scalar, distance: Fraction) -> bool:
-    """Lenient: one side is a decimal with two places and more, and the other rounds to it."""
-    for scalar in (gold, answer):
-        if isinstance(scalar.node, Num):
-            places = _places(scalar.node.value)
-            if places and distance <= Fraction(1, 2 * 10**places):
-                return True
-    return False
-
-
-def _places(value: Fraction) -> int:
-    """Decimals of a terminating decimal with two places and more; 0 for anything else."""
-    for places in range(2, 16):
-        if (value * 10**places).denominator == 1 and (value * 10 ** (places - 1)).denominator != 1:
-            return places
-    return 0

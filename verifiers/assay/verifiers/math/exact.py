@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from assay.verifiers.math.nodes import Const, Node, Num, Op
 
-MAX_BITS = 1 << 16
+MAX_BITS = 1 << 15
 """Largest numerator or denominator, in bits."""
 MAX_TERMS = 2_000
 """Longest sum or product that is added up term by term."""

@@ -4,38 +4,25 @@ Every intermediate value's magnitude is recorded; a result counts only if the wo
 times the largest magnitude and `MARGIN` bits more, else it is computed again. So 1 + e^-200 is not 1,
 and sqrt(10^100 + 1) is not 10^50. Beyond `MAX_MAGNITUDE` bits: `TooLarge`. Sums that cancel down to
 rounding noise are 0 exactly, so that 1/(sin pi) is undefined rather than huge.
-mpmath runs on Python integers: a GMP call could not be interrupted.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-import os
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
-os.environ["MPMATH_NOGMPY"] = "1"
-os.environ.setdefault("SYMPY_GROUND_TYPES", "python")
-
-import mpmath
-
-from assay.verifiers.math.exact import MAX_TERMS, NoValue, TooLarge, Undefined, rational
+from assay.verifiers.math.exact import NoValue, TooLarge, Undefined, rational
+from assay.verifiers.math.functions import ANGLES, CONTEXT, HIDDEN_EXPONENTIALS, RULES, SLACK, Number
 from assay.verifiers.math.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
 MAX_COST = 12_000
 """Most node visits for one evaluation."""
 MAX_MAGNITUDE = 4_000
-_SLACK = 40
 _MAX_ANGLE_BITS = 200
 _MAX_FOLD = 400
 _INTEGRAL_BITS = 50
-
-Number = Any
-"""An `mpf` or `mpc` of `CONTEXT`."""
-CONTEXT = mpmath.mp.clone()
 
 
 class OutsideDomain(NoValue):
@@ -111,12 +98,12 @@ class Evaluator:
         if rule is None:
             raise NotNumeric
         values = [self.value(arg) for arg in node.args]
-        if head in _ANGLES:
+        if head in ANGLES:
             bits = max((int(CONTEXT.mag(v)) for v in values if v), default=0)
             if bits > _MAX_ANGLE_BITS:
                 raise TooLarge
             self.loss += max(0, bits)
-        if head in _HIDDEN_EXPONENTIALS:
+        if head in HIDDEN_EXPONENTIALS:
             self._hidden(head, values[0])
         try:
             return rule(*values)
@@ -219,7 +206,7 @@ class Evaluator:
         if not total:
             self.loss += CONTEXT.prec
             return total
-        if largest - CONTEXT.mag(total) > CONTEXT.prec - _SLACK:
+        if largest - CONTEXT.mag(total) > CONTEXT.prec - SLACK:
             self.loss += CONTEXT.prec
             return CONTEXT.mpf(0)
         self.loss += max(0, int(largest - CONTEXT.mag(total)))
@@ -312,9 +299,9 @@ def _settled(value: Number) -> Number:
         return real
     if real:
         distance = CONTEXT.mag(real) - CONTEXT.mag(imaginary)
-        if distance > CONTEXT.prec - _SLACK:
+        if distance > CONTEXT.prec - SLACK:
             return real
-        if -distance > CONTEXT.prec - _SLACK:
+        if -distance > CONTEXT.prec - SLACK:
             return CONTEXT.mpc(0, imaginary)
     return value
 
@@ -323,129 +310,3 @@ def _drawn(text: str) -> Number:
     """A number in (1/2, 3/2) that depends on `text` alone."""
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=40).digest()
     return CONTEXT.mpf(int.from_bytes(digest, "big")) / (1 << 320) + CONTEXT.mpf(1) / 2
-
-
-def _snapped(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    """A bounded function, 0 where it is only rounding noise."""
-
-    def apply(value: Number) -> Number:
-        result = function(value)
-        if result and CONTEXT.mag(result) < max(CONTEXT.mag(value) if value else 0, 0) - CONTEXT.prec + _SLACK:
-            return CONTEXT.mpf(0)
-        return result
-
-    return apply
-
-
-def _over(top: Callable[[Number], Number], bottom: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    return lambda value: _quotient(top(value), bottom(value))
-
-
-def _quotient(top: Number, bottom: Number) -> Number:
-    if not bottom:
-        raise Undefined
-    return top / bottom
-
-
-def _inverse(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    return lambda value: function(_quotient(CONTEXT.mpf(1), value))
-
-
-def _bounded(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    """`exp` and kin: the exponent is bounded first."""
-
-    def apply(value: Number) -> Number:
-        if value and CONTEXT.mag(value) > 13:
-            raise TooLarge
-        return function(value)
-
-    return apply
-
-
-def _factorial(value: Number) -> Number:
-    if value and CONTEXT.mag(value) > 10:
-        raise TooLarge
-    if CONTEXT.isint(value) and value < 0:
-        raise Undefined
-    return CONTEXT.gamma(value + 1)
-
-
-def _binomial(top: Number, bottom: Number) -> Number:
-    return _quotient(_factorial(top), _factorial(bottom) * _factorial(top - bottom))
-
-
-def _rounded(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    """`floor` and `ceil`, of a value that may be whole but for rounding noise."""
-
-    def apply(value: Number) -> Number:
-        if isinstance(value, CONTEXT.mpc):
-            raise Undefined
-        near = CONTEXT.nint(value)
-        distance = abs(value - near)
-        return near if not distance or CONTEXT.mag(distance) < -CONTEXT.prec // 2 else function(value)
-
-    return apply
-
-
-def _real(function: Callable[..., Number]) -> Callable[..., Number]:
-    def apply(*values: Number) -> Number:
-        if any(isinstance(value, CONTEXT.mpc) for value in values):
-            raise Undefined
-        return function(*values)
-
-    return apply
-
-
-def _determinant(*entries: Number) -> Number:
-    size = math.isqrt(len(entries))
-    if size > 12:
-        raise TooLarge
-    return CONTEXT.det(CONTEXT.matrix([list(entries[i * size : (i + 1) * size]) for i in range(size)]))
-
-
-_sin, _cos = _snapped(CONTEXT.sin), _snapped(CONTEXT.cos)
-_one = lambda value: CONTEXT.mpf(1)  # noqa: E731
-_sinh, _cosh = _bounded(CONTEXT.sinh), _bounded(CONTEXT.cosh)
-_HIDDEN_EXPONENTIALS = frozenset(("tanh", "coth", "sech", "csch", "erf"))
-_ANGLES = frozenset(("sin", "cos", "tan", "cot", "sec", "csc", "deg"))
-RULES: dict[str, Callable[..., Number]] = {
-    "div": _quotient,
-    "pct": lambda value: value / 100,
-    "deg": lambda value: value * CONTEXT.pi / 180,
-    "sin": _sin,
-    "cos": _cos,
-    "tan": _over(_sin, _cos),
-    "cot": _over(_cos, _sin),
-    "sec": _over(_one, _cos),
-    "csc": _over(_one, _sin),
-    "asin": CONTEXT.asin,
-    "acos": CONTEXT.acos,
-    "atan": CONTEXT.atan,
-    "acot": lambda value: CONTEXT.pi / 2 - CONTEXT.atan(value),
-    "asec": _inverse(CONTEXT.acos),
-    "acsc": _inverse(CONTEXT.asin),
-    "sinh": _sinh,
-    "cosh": _cosh,
-    "tanh": _over(_sinh, _cosh),
-    "coth": _over(_cosh, _sinh),
-    "sech": _over(_one, _cosh),
-    "csch": _over(_one, _sinh),
-    "asinh": CONTEXT.asinh,
-    "acosh": CONTEXT.acosh,
-    "atanh": CONTEXT.atanh,
-    "exp": _bounded(CONTEXT.exp),
-    "erf": CONTEXT.erf,
-    "abs": abs,
-    "norm": abs,
-    "sign": CONTEXT.sign,
-    "re": CONTEXT.re,
-    "im": CONTEXT.im,
-    "floor": _rounded(CONTEXT.floor),
-    "ceil": _rounded(CONTEXT.ceil),
-    "fact": _factorial,
-    "binom": _binomial,
-    "max": _real(max),
-    "min": _real(min),
-    "det": _determinant,
-}
-assert MAX_TERMS >= _MAX_FOLD

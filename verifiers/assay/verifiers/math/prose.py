@@ -19,7 +19,7 @@ _PIECE = re.compile(
     (?P<cmd>\\[A-Za-z]+|\\.)
   | (?P<num>\d[\d.,]*\d(?:[eE][+-]?\d+)?(?![A-Za-z]{2})|\d(?:[eE][+-]?\d+)?|\.\d+)
   | (?P<ord>(?<=\d)(?:st|nd|rd|th)\b)
-  | (?P<word>[^\W\d_]+(?:['’-][^\W\d_]+)*)
+  | (?P<word>[A-Za-z]+(?:['’-][A-Za-z]+)*|[^\W\d_A-Za-z]+)
   | (?P<ws>\s+)
   | (?P<sign>.)
     """,

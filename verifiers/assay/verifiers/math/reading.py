@@ -38,7 +38,12 @@ _DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
 _VERBS = words("is are equals be")
 # `12 (cm)`: the note is the unit.
 _REAL_UNITS = frozenset(units.CANONICAL.values()) - {"unit"}
-_HEDGES = words("or not no nor neither either 或 maybe perhaps possibly if mod modulo except but unless instead")
+_HEDGES = words(
+    """
+    guess guessing guessed likely unlikely unsure uncertain or not no nor neither either 或 maybe perhaps
+    possibly if mod modulo except but unless instead
+    """
+)
 # In a note these change the value that it stands beside.
 _CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
 
@@ -186,7 +191,7 @@ def choice_letter(tokens: list[Token]) -> str:
     """The choice that the tokens name, or ""."""
     tokens = [token for token in tokens if token.value not in ("{", "}")]
     index, size = 0, len(tokens)
-    if size and str(tokens[0].value).lower() in ("option", "choice", "选项", "选"):
+    if size and str(tokens[0].value).lower() in ("option", "choice", "answer", "letter", "选项", "选"):
         index = 1
     bracketed = index < size and tokens[index].value == "("
     index += bracketed

@@ -48,7 +48,7 @@ def _approximate(scalar: Scalar) -> Fraction:
 
 
 def _irrational(scalar: Scalar) -> Fraction:
-    from assay.verifiers.math.numeric import CONTEXT
+    from assay.verifiers.math.functions import CONTEXT
 
     found = scalar.number(0, 400, log_base=10, real=False, signed=False)
     if found is None or isinstance(found.value, CONTEXT.mpc):

@@ -24,7 +24,7 @@ from assay.verifiers.math.modular import PRIMES, residues
 from assay.verifiers.math.nodes import Const, Node, Num, Op
 
 if TYPE_CHECKING:
-    from assay.verifiers.math.numeric import Number
+    from assay.verifiers.math.functions import Number
 
 MAX_SIZE = 3_000
 """Trees with more nodes are compared as text only."""
@@ -97,10 +97,11 @@ def _evaluate(
     node: Node, points: Callable[[str], Number], precision: int, *, log_base: int, real: bool
 ) -> Evaluated | None:
     from assay.verifiers.math import numeric
+    from assay.verifiers.math.functions import CONTEXT
 
     if cost(node) > numeric.MAX_COST:
         raise TooLarge
-    with numeric.CONTEXT.workprec(precision):
+    with CONTEXT.workprec(precision):
         evaluator = numeric.Evaluator(points, log_base=log_base, real_domain=real)
         try:
             return Evaluated(evaluator.value(node), evaluator.magnitude, evaluator.loss)
@@ -128,7 +129,7 @@ def _whole(node: Node) -> bool:
 
 def _points(index: int, *, signed: bool) -> Callable[[str], Number]:
     """The fixed pseudo-random point `index`: its scale grows with the index, its sign alternates where signs may."""
-    from assay.verifiers.math.numeric import CONTEXT
+    from assay.verifiers.math.functions import CONTEXT
 
     low, high = _SCALES[index % len(_SCALES)]
 
@@ -179,7 +180,7 @@ def _equal(left: Scalar, right: Scalar) -> bool:
 
 def _same(values: list[tuple[Number, Number]], tolerance: int) -> bool:
     """Whether each pair agrees to `tolerance` bits."""
-    from assay.verifiers.math.numeric import CONTEXT
+    from assay.verifiers.math.functions import CONTEXT
 
     for one, other in values:
         difference = one - other
@@ -202,7 +203,7 @@ def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
 
 def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
     """Whether two sides with an integral agree to 24 bits: most that differ need no more."""
-    from assay.verifiers.math.numeric import CONTEXT
+    from assay.verifiers.math.functions import CONTEXT
 
     free = left.node.free | right.node.free
     pairs, _, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
@@ -211,7 +212,8 @@ def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
 
 
 def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
-    from assay.verifiers.math.numeric import CONTEXT, MARGIN, NotNumeric
+    from assay.verifiers.math.functions import CONTEXT
+    from assay.verifiers.math.numeric import MARGIN, NotNumeric
 
     free = left.node.free | right.node.free
     if len(free) > 40:
@@ -313,7 +315,7 @@ def same_direction(left: Scalar, right: Scalar) -> bool:
 
 
 def _same_positive_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
-    from assay.verifiers.math.numeric import CONTEXT
+    from assay.verifiers.math.functions import CONTEXT
 
     one, other = values[0]
     real = not isinstance(one, CONTEXT.mpc) and not isinstance(other, CONTEXT.mpc)

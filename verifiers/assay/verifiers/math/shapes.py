@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from assay.verifiers.math import relations
+from assay.verifiers.math import matrices, relations
 from assay.verifiers.math.nodes import (
     MINUS_ONE,
     Bare,
@@ -107,7 +107,8 @@ def plain(node: Node) -> Value:
         if isinstance(second, Op) and second.args[0] == MINUS_ONE and isinstance(second.args[-1], Fset):
             return relations.set_operation(Op("setminus", (node.args[0], second.args[-1])))
     if node.has_shape:
-        raise Unparsed("operation on something that is no scalar")
+        matrix = matrices.evaluated(node)
+        return Grid(matrix.kind, tuple(_values(row) for row in matrix.rows))
     return One(Scalar(node))
 
 

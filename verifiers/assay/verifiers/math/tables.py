@@ -51,6 +51,7 @@ _PAIRS = {
     "％﹪": r"\%",
     "，、﹐": ",",
     "；": ";",
+    "．。": ".",
     "：∶": ":",
     "（": "(",
     "）": ")",
@@ -105,27 +106,27 @@ SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙₖᵢₓ", 
 # --- commands without meaning --------------------------------------------------------------------
 SPACING = words(
     r"""
-    \, \! \; \: \> \/ \quad \qquad \enspace \enskip \thinspace \medspace \thickspace \negthinspace
-    \space \nobreak \hfill \hfil \displaystyle \textstyle \scriptstyle \scriptscriptstyle \limits
-    \nolimits \left \right \middle \big \Big \bigg \Bigg \bigl \Bigl \biggl \Biggl \bigr \Bigr \biggr
-    \Biggr \bigm \Bigm \biggm \Biggm \rm \bf \it \sf \tt \cal \normalsize \large \Large \LARGE \huge
-    \Huge \small \footnotesize \tiny \relax \noindent \allowbreak \bfseries \itshape \mathstrut \strut
-    \centering \smallskip \medskip \bigskip \par \newline \break \nonumber \notag
+    \, \! \; \: \> \/ \quad \qquad \enspace \enskip \thinspace \medspace \thickspace \negthinspace \space
+    \nobreak \hfill \hfil \displaystyle \textstyle \scriptstyle \scriptscriptstyle \limits \nolimits \left
+    \right \middle \big \Big \bigg \Bigg \bigl \Bigl \biggl \Biggl \bigr \Bigr \biggr \Biggr \bigm \Bigm
+    \biggm \Biggm \rm \bf \it \sf \tt \cal \normalsize \large \Large \LARGE \huge \Huge \small \footnotesize
+    \tiny \relax \noindent \allowbreak \bfseries \itshape \mathstrut \strut \centering \smallskip \medskip
+    \bigskip \par \newline \break \nonumber \notag
     """
 )
 # Commands whose group stands for itself: `\mathbf{x}` is `x`.
 TRANSPARENT = words(
     r"""
-    \mathbf \boldsymbol \bm \pmb \mathit \mathcal \mathscr \mathfrak \mathsf \mathtt \mathnormal
-    \underline \boxed \fbox \ensuremath \mathop \mathord \mathbin \mathrel \mathopen \mathclose
-    \mathpunct \mathinner \smash \hbox \framebox
+    \mathbf \boldsymbol \bm \pmb \mathit \mathcal \mathscr \mathfrak \mathsf \mathtt \mathnormal \underline
+    \boxed \fbox \ensuremath \mathop \mathord \mathbin \mathrel \mathopen \mathclose \mathpunct \mathinner
+    \smash \hbox \framebox
     """
 )
 # Commands that hold text: letters in them form words.
 TEXTUAL = words(
     r"""
-    \text \textbf \textit \textrm \textsf \texttt \textnormal \textmd \textup \textsc \textsl \emph
-    \mbox \mathrm \operatorname \operatorname* \underline@ \textsuperscript
+    \text \textbf \textit \textrm \textsf \texttt \textnormal \textmd \textup \textsc \textsl \emph \mbox
+    \mathrm \operatorname \operatorname* \underline@ \textsuperscript
     """
 )
 # Commands of which the first argument is dropped: `\color{red}`, `\textcolor{red}{x}`, `\hspace{1cm}`.
@@ -243,24 +244,24 @@ ORDINALS = words("st nd rd th")
 # Words that never stand in a unit or a count noun: with one of them the text is a statement or a hedge.
 STATEMENT_WORDS = words(
     """
-    not no nor neither either or and but if else when where while then than more less fewer greater
-    least most about approximately approx around roughly nearly almost over under between from to until
-    plus minus times divided by is are was were be been equals equal isn't aren't cannot can't could
-    might may maybe perhaps probably possibly would should unknown undefined wrong incorrect false
-    except without mod modulo because since so hence thus therefore for which that this these those it
-    its we i you he she they there here what who how any all every some none both only also instead
-    rather at on with as into after before infinitely many several other another
+    not no nor neither either or and but guess guessing guessed likely unlikely unsure uncertain if else when
+    where while then than more less fewer greater least most about approximately approx around roughly nearly
+    almost over under between from to until plus minus times divided by is are was were be been equals equal
+    isn't aren't cannot can't could might may maybe perhaps probably possibly would should unknown undefined
+    wrong incorrect false except without mod modulo because since so hence thus therefore for which that this
+    these those it its we i you he she they there here what who how any all every some none both only also
+    instead rather at on with as into after before infinitely many several other another
     """
 )
 FILLER_WORDS = words("the a an of")
 # Words that change a number's value or kind: never a unit.
 MODIFIERS = words(
     """
-    factorial squared cubed root base radix negative positive below above half halves third thirds quarter quarters
-    fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth
-    hundredths thousandth thousandths millionth millionths double triple twice opposite reciprocal inverse conjugate
-    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty seventy
-    eighty ninety lots percentage pi
+    factorial squared cubed root base radix negative positive below above half halves third thirds quarter
+    quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth
+    tenths hundredth hundredths thousandth thousandths millionth millionths double triple twice opposite
+    reciprocal inverse conjugate zero one two three four five six seven eight nine ten eleven twelve twenty
+    thirty forty fifty sixty seventy eighty ninety lots percentage pi
     """
 )
 # In a word of a script without spaces, any of these makes it a statement.

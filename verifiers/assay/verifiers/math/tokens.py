@@ -84,7 +84,7 @@ def _dollars(text: str) -> str:
     """Drop math delimiters; a single `$` before a digit is a currency, as `\\$` is."""
     if "$" not in text:
         return text
-    text = text.replace(r"\$", "\x00")
+    text = text.replace("\x00", " ").replace(r"\$", "\x00")
     if text.count("$") % 2:
         text = re.sub(r"\$(?=\s*[\d.])", "\x00", text, count=1)
     return text.replace("$", " ").replace("\x00", "$")

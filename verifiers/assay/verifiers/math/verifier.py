@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.math.compare import Comparison, Rules
+from assay.verifiers.math.compare import Comparison
 from assay.verifiers.math.extraction import Extraction, extract
 from assay.verifiers.math.reading import (
     Reading,
@@ -27,12 +27,12 @@ from assay.verifiers.math.reading import (
     read,
     second_reading,
 )
+from assay.verifiers.math.rules import LENIENT, STRICT, Rules
 from assay.verifiers.math.tokens import MAX_TEXT
 from assay.verifiers.math.values import Measured, Members, Nothing, One, Opaque
 from assay.wire.references.math import MathReference
 
 NOTHING: Mapping[str, Any] = {}
-LENIENT = Rules(percent_free=True, singletons=True, brackets_free=True, names_free=True, gold_digits=True)
 _INTEGER = re.compile(r"[-+]?\d{1,18}(?:\.0*)?")
 _SHOWN = 500
 """Code points of an extracted answer that a verdict shows."""
@@ -109,7 +109,7 @@ def _without_answer(extraction: Extraction, flags: tuple[str, ...], candidate: C
 
 
 def _rules(reference: MathReference) -> Rules:
-    rules = LENIENT if reference.profile == "lenient" else Rules()
+    rules = LENIENT if reference.profile == "lenient" else STRICT
     rules = replace(rules, units=reference.units)
     if reference.percent is not None:
         rules = replace(rules, percent_free=reference.percent == "free")

@@ -1,0 +1,78 @@
+"""A protobuf request as a batch: the same intake as HTTP, with open values already JSON bytes.
+
+`PbCodec` reads the values of a message where the JSON codec reads slices of a body. References, messages
+and state are the bytes that were sent; they are checked to be strict JSON in the lane.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from assay.service.engine.codecs import IllTyped
+from assay.service.engine.frames import ItemFrame, OptionsFrame, json_of
+from assay.wire import assay_pb2 as pb
+
+_PLAIN = ("id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated")
+
+
+class PbCodec:
+    """Values of a message: text is `str`, JSON is `bytes`."""
+
+    def decode(self, body: bytes, kind: Any) -> Any:
+        """Not needed: protobuf has decoded the request."""
+        raise msgspec.DecodeError("a protobuf message is decoded already")
+
+    def text_or_json(self, raw: Any) -> str | bytes:
+        """See `assay.service.engine.codecs.Codec`."""
+        if isinstance(raw, bytes) and not raw.lstrip().startswith(b"["):
+            raise IllTyped("a list of messages")
+        value: str | bytes = raw
+        return value
+
+    def json(self, raw: Any) -> bytes:
+        """See `assay.service.engine.codecs.Codec`."""
+        return raw if isinstance(raw, bytes) else json_of(raw)
+
+    def size(self, raw: Any) -> int:
+        """Bytes that the value holds."""
+        return len(raw)
+
+
+def frames(request: pb.ScoreRequest) -> list[ItemFrame]:
+    """The items of a request, with `defaults` not yet merged."""
+    return [frame(item) for item in request.items]
+
+
+def frame(item: pb.Item) -> ItemFrame:
+    """One item, cut apart as the intake wants it."""
+    fields: dict[str, Any] = {name: getattr(item, name) for name in _PLAIN if item.HasField(name)}
+    fields["completion"] = _one_of(item, "completion", "text", "messages_json")
+    fields["prompt"] = _one_of(item, "prompt", "prompt_text", "prompt_messages_json")
+    if item.HasField("reference_json"):
+        fields["reference"] = item.reference_json
+    if item.HasField("final_state_json"):
+        fields["final_state"] = item.final_state_json
+    if item.HasField("completion_ids"):
+        fields["completion_ids"] = json_of(list(item.completion_ids.ids))
+    if item.scores:
+        scores = {name: given.value if given.HasField("value") else None for name, given in item.scores.items()}
+        fields["scores"] = json_of(scores)
+    if item.HasField("options"):
+        fields["options"] = _options(item.options)
+    return ItemFrame(**fields)
+
+
+def _one_of(item: pb.Item, group: str, text: str, messages: str) -> Any:
+    which = item.WhichOneof(group)
+    return UNSET if which is None else getattr(item, text if which == text else messages)
+
+
+def _options(options: pb.Options) -> OptionsFrame:
+    return OptionsFrame(
+        timeout_s=options.timeout_s if options.HasField("timeout_s") else None,
+        cpu_s=options.cpu_s if options.HasField("cpu_s") else None,
+        explain=options.explain,
+    )

@@ -1,0 +1,173 @@
+"""`assay.v1.Scorer`: Score, ScoreStream (chunks), Verifiers; health and reflection beside it.
+
+A client's deadline bounds the start of its items, its cancellation reaches the lanes. Refusals carry the
+problem document (RFC 9457) as JSON in the trailing metadata `assay-problem-bin`; a full queue also
+`retry-after`, in seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from assay.service.auth import KeyRing, Unauthorized
+from assay.service.engine.errors import EngineError
+from assay.service.engine.frames import json_of
+from assay.service.engine.render import as_bin
+from assay.service.engine.tickets import Submission
+from assay.service.engine.work import Batch
+from assay.service.front import Front
+from assay.service.problems import problem, problem_of
+from assay.service.rpc.requests import PbCodec, frame, frames
+from assay.service.rpc.results import response, result
+from assay.service.settings import Settings
+from assay.wire import assay_pb2 as pb
+
+SERVICE = "assay.v1.Scorer"
+STATUSES = {
+    400: grpc.StatusCode.INVALID_ARGUMENT,
+    401: grpc.StatusCode.UNAUTHENTICATED,
+    413: grpc.StatusCode.INVALID_ARGUMENT,
+    422: grpc.StatusCode.INVALID_ARGUMENT,
+    429: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    500: grpc.StatusCode.INTERNAL,
+    503: grpc.StatusCode.UNAVAILABLE,
+}
+Context = grpc.aio.ServicerContext[Any, Any]
+T = TypeVar("T")
+
+
+class Scorer:
+    """The service's methods."""
+
+    def __init__(self, front: Front, keys: KeyRing) -> None:
+        self._front = front
+        self._keys = keys
+
+    async def score(self, request: pb.ScoreRequest, context: Context) -> pb.ScoreResponse:
+        """A batch in, its results in order."""
+
+        async def work() -> pb.ScoreResponse:
+            started = time.perf_counter()
+            submission = self._front.engine.submit(self._batch(request, context))
+            await self._front.settled(submission)
+            every = self._front.frames(submission, range(len(submission.results)), wrap=as_bin)
+            return response(every, wall_ms=(time.perf_counter() - started) * 1000)
+
+        return await _answered(context, work)
+
+    async def stream(self, request: pb.ScoreRequest, context: Context) -> AsyncIterator[pb.ScoreChunk]:
+        """A batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
+
+        async def submit() -> Submission:
+            return self._front.engine.submit(self._batch(request, context))
+
+        submission = await _answered(context, submit)
+        count = 0
+        async for ready in self._front.arrivals(submission):
+            count += len(ready)
+            yield pb.ScoreChunk(results=map(result, self._front.frames(submission, ready, wrap=as_bin)))
+        yield pb.ScoreChunk(done=True, count=count)
+
+    async def verifiers(self, request: pb.VerifiersRequest, context: Context) -> pb.VerifiersResponse:
+        """What can be verified."""
+
+        async def work() -> pb.VerifiersResponse:
+            self._owner(context)
+            return pb.VerifiersResponse(verifiers=map(_info, self._front.engine.descriptions))
+
+        return await _answered(context, work)
+
+    def _owner(self, context: Context) -> str:
+        metadata = dict(context.invocation_metadata() or ())
+        return self._keys.owner(str(metadata.get("authorization", "")) or None)
+
+    def _batch(self, request: pb.ScoreRequest, context: Context) -> Batch:
+        owner = self._owner(context)
+        defaults = frame(request.defaults) if request.HasField("defaults") else None
+        asked = request.deadline_s if request.HasField("deadline_s") else None
+        left = context.time_remaining()
+        given = [seconds for seconds in (asked, left) if seconds is not None]
+        return self._front.engine.intake.read_frames(
+            frames(request), PbCodec(), defaults=defaults, owner=owner, deadline_s=min(given, default=None)
+        )
+
+
+async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
+    """The work's result; its refusals as statuses."""
+    try:
+        return await work()
+    except Unauthorized as error:
+        document = problem(401, "unauthorized", str(error))
+    except EngineError as error:
+        document = problem_of(error)
+    trailing: list[tuple[str, str | bytes]] = [("assay-problem-bin", json_of(document))]
+    if "retry_after_s" in document:
+        trailing.append(("retry-after", str(document["retry_after_s"])))
+    status = STATUSES.get(document["status"], grpc.StatusCode.INTERNAL)
+    await context.abort(status, str(document.get("detail", "")), tuple(trailing))
+    raise AssertionError("abort raises")
+
+
+def _info(entry: Any) -> pb.VerifierInfo:
+    return pb.VerifierInfo(
+        name=entry["name"], version=entry["version"], reads=entry["reads"], sandboxed=entry["sandboxed"],
+        reference_schema_json=json_of(entry["reference"]), summary=entry["summary"],
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def serving_grpc(front: Front, keys: KeyRing, settings: Settings) -> AsyncIterator[int | None]:
+    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError."""
+    if settings.grpc_port is None:
+        yield None
+        return
+    server = make_server(front, keys, body_bytes=settings.limits.body_bytes)
+    try:
+        port = server.add_insecure_port(f"{settings.host}:{settings.grpc_port}")
+    except RuntimeError:
+        raise OSError(f"cannot listen for gRPC on port {settings.grpc_port}") from None
+    await server.start()
+    yield port
+    await server.stop(settings.drain_s)
+
+
+def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Server:
+    """A server with the scorer, health and reflection; not yet bound or started."""
+    options = [
+        ("grpc.max_receive_message_length", body_bytes),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.so_reuseport", 0),
+    ]
+    server = grpc.aio.server(options=options)
+    server.add_generic_rpc_handlers((_handlers(Scorer(front, keys)),))
+    health_servicer = HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    reflection.enable_server_reflection((SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name), server)
+    return server
+
+
+def _handlers(scorer: Scorer) -> grpc.GenericRpcHandler[Any, Any]:
+    def unary(method: Any, request: Any) -> Any:
+        return grpc.unary_unary_rpc_method_handler(method, request.FromString, _serialized)
+
+    return grpc.method_handlers_generic_handler(
+        SERVICE,
+        {
+            "Score": unary(scorer.score, pb.ScoreRequest),
+            "ScoreStream": grpc.unary_stream_rpc_method_handler(scorer.stream, pb.ScoreRequest.FromString, _serialized),
+            "Verifiers": unary(scorer.verifiers, pb.VerifiersRequest),
+        },
+    )
+
+
+def _serialized(message: Any) -> bytes:
+    body: bytes = message.SerializeToString()
+    return body
