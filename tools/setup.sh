@@ -82,5 +82,5 @@ if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; the
 constraint=()
 [ -s requirements.txt ] && constraint=(-c requirements.txt)
 say "installing assay[$extra] into $venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check "${constraint[@]}" -e ".[$extra]" >&2
+"$venv/bin/python" -m pip install -qq --disable-pip-version-check "${constraint[@]}" -e ".[$extra]" >&2
 echo "$want" > "$stamp"

@@ -47,7 +47,7 @@ def test_ids_are_set_before_chunking() -> None:
 
 @pytest.mark.parametrize(
     "items",
-    [[{"id": "a"}, {"id": "a"}], [{"id": "1"}, {}], [], [{"id": 5}], [3], [{"x": {1, 2}}], [{"x": float("nan")}]],
+    [[{"id": "a"}, {"id": "a"}], [{"id": "1"}, {}], [{"id": 5}], [3], [{"x": {1, 2}}], [{"x": float("nan")}]],
 )
 def test_refused_before_it_is_sent(items: list[Any]) -> None:
     memory = MemoryTransport(right)

@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.client._answers import Answer, by_id, read_answers, read_line
+from assay.client._apart import blamed, blanked, may_be_one_item, unusable
 from assay.client._deadline import Deadline
 from assay.client._endpoints import Endpoint, Endpoints
-from assay.client._errors import AssayError, Overloaded, ProtocolError, ServiceUnavailable
+from assay.client._errors import AssayError, Overloaded, ProtocolError, RequestRefused, ServiceUnavailable
 from assay.client._items import Encoded
 
 SHARED_REFERENCE_BYTES = 4096
@@ -31,6 +32,8 @@ class Policy:
     """How long the client bears with a service; `share_references` uploads large ones once."""
 
     unavailable_tries: int = 6
+    unavailable_s: float = 30.0
+    """Seconds for which no URL has given an answer, whatever the number of tries."""
     overloaded_tries: int = 120
     share_references: bool = True
 
@@ -71,6 +74,30 @@ class Core:
 
     async def score(self, chunk: Chunk) -> list[Answer]:
         """The answers, in the order of the items."""
+        try:
+            return await self._score_whole(chunk)
+        except RequestRefused as refusal:
+            if not may_be_one_item(refusal):
+                raise
+            return await self._score_apart(chunk, refusal)
+
+    async def _score_apart(self, chunk: Chunk, refusal: RequestRefused) -> list[Answer]:
+        """Halves of a refused chunk, until the guilty item is alone."""
+        if len(chunk.items) > 1:
+            middle = len(chunk.items) // 2
+            halves = [replace(chunk, items=part) for part in (chunk.items[:middle], chunk.items[middle:])]
+            return [answer for half in halves for answer in await self.score(half)]
+        (item,) = chunk.items
+        blank = blanked(item)
+        try:
+            (answer,) = await self._score_whole(replace(chunk, items=[blank or item]))
+        except RequestRefused as again:
+            if not may_be_one_item(again):
+                raise
+            return [unusable(item, refusal)]
+        return [blamed(item, refusal, answer)]
+
+    async def _score_whole(self, chunk: Chunk) -> list[Answer]:
         found: dict[str, Answer] = {}
         missing = chunk
         for tries in range(REFERENCE_TRIES):
@@ -98,6 +125,12 @@ class Core:
                 endpoint.worked()
             except (Overloaded, ServiceUnavailable) as fault:
                 self._bear(fault, endpoint, patience)
+            except RequestRefused as refusal:
+                if not may_be_one_item(refusal):
+                    raise
+                for answer in await self._score_apart(chunk.only(missing), refusal):
+                    missing.remove(answer.id)
+                    yield answer
 
     async def get(self, path: str, deadline: Deadline) -> bytes:
         """GET from the first endpoint that answers."""
@@ -167,7 +200,8 @@ class Core:
         kind = Overloaded if isinstance(fault, Overloaded) else ServiceUnavailable
         limit = self._policy.overloaded_tries if kind is Overloaded else self._policy.unavailable_tries
         patience[kind] += 1
-        if patience[kind] >= limit:
+        down = kind is ServiceUnavailable and self.endpoints.down_s() > self._policy.unavailable_s
+        if patience[kind] >= limit or down:
             raise fault
 
 

@@ -7,6 +7,7 @@ that long. While all rest, callers wait for the first to wake, spread over a lit
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from assay.client._deadline import Deadline
 from assay.client._errors import AssayError, Overloaded
 from assay.client._transport import Transport
 
+log = logging.getLogger("assay.client")
 FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0
 LONGEST_ADVICE_S = 300.0
 JITTER = 0.25
@@ -31,6 +33,8 @@ class Endpoint:
         self.uploading = asyncio.Lock()
         self.in_flight = 0
         self.awake_at = 0.0
+        self.down_since: float | None = None
+        """When it last began to give no answer; None while it does."""
         self._failures = 0
 
     @contextmanager
@@ -45,10 +49,14 @@ class Endpoint:
     def worked(self) -> None:
         """An answer came."""
         self._failures = 0
+        self.down_since = None
 
     def failed(self, fault: AssayError) -> None:
         """No answer came: rest."""
         self._failures += 1
+        if not isinstance(fault, Overloaded) and self.down_since is None:
+            self.down_since = time.monotonic()
+            log.warning("%s; trying again", fault)
         rest = min(FIRST_REST_S * 2 ** min(self._failures, 16), LONGEST_REST_S)
         if isinstance(fault, Overloaded) and fault.retry_after_s is not None:
             rest = min(fault.retry_after_s, LONGEST_ADVICE_S)
@@ -71,6 +79,11 @@ class Endpoints:
                 return min(awake, key=lambda endpoint: (endpoint.in_flight, endpoint.awake_at))
             wait = min(endpoint.awake_at for endpoint in self.all) - now
             await deadline.sleep(wait * (1 + JITTER * random.random()) + 0.001)
+
+    def down_s(self) -> float:
+        """Seconds for which no URL has given an answer; 0 while one does."""
+        since = [endpoint.down_since for endpoint in self.all]
+        return min((time.monotonic() - s for s in since if s is not None), default=0.0) if None not in since else 0.0
 
     async def aclose(self) -> None:
         """Close every transport."""

@@ -57,11 +57,9 @@ def to_json(value: Any) -> bytes:
 
 
 def encode_items(items: Iterable[ItemLike]) -> list[Encoded]:
-    """Encode every item. Raises `RequestRefused`: no items, a duplicate id, or no JSON form."""
+    """Encode every item. Raises `RequestRefused`: a duplicate id, or no JSON form."""
     known: dict[int, tuple[Any, bytes]] = {}
     encoded = [_encode(item, index, known) for index, item in enumerate(items)]
-    if not encoded:
-        raise refused("a batch holds at least one item", field="items")
     check_ids(encoded)
     return encoded
 

@@ -7,6 +7,7 @@ Bodies are JSON bytes as the contract has them: a transport neither reads nor ch
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
@@ -47,6 +48,8 @@ def open_transport(url: str, **options: Any) -> Transport:
     scheme, colon, _ = url.partition(":")
     if not colon:
         raise ConfigurationError(f"a URL needs a scheme, such as http://… or embedded: (got {url!r})")
+    if re.fullmatch(r"[\w.-]+:\d+(/.*)?", url):
+        raise ConfigurationError(f"a URL needs a scheme: did you mean http://{url}?")
     if scheme in ("http", "https", "unix"):
         from assay.client._http import HttpTransport
 

@@ -16,10 +16,11 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from assay.service.auth import KeyRing
 from assay.service.engine.engine import Engine
-from assay.service.engine.errors import EngineError
+from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.frames import json_of
 from assay.service.front import Front
 from assay.service.guard import Guard
@@ -63,9 +64,9 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
     @app.post("/v1/score", tags=["score"])
     async def score(request: Request) -> Response:
         """Score a batch; results come in the order of the items. `?strict=1`: a faulty item fails the request."""
-        strict = request.query_params.get("strict", "0") in ("1", "true")
+        strict = _strict(request)
         body, owner = await request.body(), request.scope["assay.owner"]
-        packed = request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON
+        packed = _packed(request)
         call = front.score_msgpack if packed else front.score_json
         answer = await _while_connected(request, call(body, owner=owner, strict=strict))
         return Response(answer, media_type=MSGPACK if packed else JSON)
@@ -73,7 +74,10 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
     @app.post("/v1/score/stream", tags=["score"])
     async def stream(request: Request) -> Response:
         """Score a batch; NDJSON, each result as it is ready, groups whole; the last line says `done`."""
-        batch = front.read(await request.body(), owner=request.scope["assay.owner"])
+        if _strict(request):
+            raise EnvelopeFault("invalid_parameter", "strict: not with a stream", field="strict")
+        body, owner = await request.body(), request.scope["assay.owner"]
+        batch = front.read(body, owner=owner, packed=_packed(request))
         submission = front.engine.submit(batch)
         return StreamingResponse(front.stream(submission), media_type=NDJSON)
 
@@ -109,6 +113,20 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
     async def scrape() -> Response:
         """Prometheus metrics."""
         return Response(metrics.text(), media_type=metrics.content_type)
+
+
+_FLAGS = {"0": False, "false": False, "no": False, "off": False, "1": True, "true": True, "yes": True, "on": True}
+
+
+def _strict(request: Request) -> bool:
+    value = request.query_params.get("strict", "0").lower()
+    if value not in _FLAGS:
+        raise EnvelopeFault("invalid_parameter", "strict: 1 or 0", field="strict")
+    return _FLAGS[value]
+
+
+def _packed(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON
 
 
 async def _while_connected(request: Request, work: Awaitable[bytes]) -> bytes:
@@ -151,7 +169,8 @@ def _faults(app: FastAPI) -> None:
         return _problem_response(problem(500, "internal", "an error of the service; it is in its log"))
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-        EngineError: engine_error, HTTPException: http_error, ClientGone: client_gone, Exception: unexpected,
+        EngineError: engine_error, HTTPException: http_error, ClientGone: client_gone,
+        ClientDisconnect: client_gone, Exception: unexpected,
     }  # fmt: skip
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

@@ -18,6 +18,10 @@ class Unauthorized(Exception):
     """No key, or one that is not known."""
 
 
+class NoKeys(ValueError):
+    """Keys are asked for, but there is none."""
+
+
 class KeyRing:
     """The keys that are valid now."""
 
@@ -27,14 +31,17 @@ class KeyRing:
         self.reload()
 
     def reload(self) -> None:
-        """Read the keys again. Raises OSError if the key file cannot be read; the old keys then stay."""
+        """Read the keys again. Raises OSError, NoKeys if the file cannot be used; the old keys then stay."""
         plain = [key.get_secret_value() for key in self._settings.keys]
-        self._hashes = tuple({hashed(key): None for key in [*plain, *_lines(self._settings.key_file)]})
+        hashes = tuple({hashed(key): None for key in [*plain, *_lines(self._settings.key_file)]})
+        if not hashes and not self.open:
+            raise NoKeys("key_file holds no key")
+        self._hashes = hashes
 
     @property
     def open(self) -> bool:
-        """Whether no key is asked for."""
-        return not self._hashes
+        """Whether no key is asked for: only where settings name neither keys nor a file of them."""
+        return not self._settings.keys and self._settings.key_file is None
 
     def owner(self, authorization: str | None) -> str:
         """The owner that a request's Authorization header stands for. Raises Unauthorized."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
 from assay.service.engine.engine import Engine
-from assay.service.engine.errors import EngineError, EngineUnavailable
+from assay.service.engine.errors import EngineError, PluginRefused
 from assay.service.engine.errors import Overloaded as QueueFull
 from assay.service.engine.frames import json_of
 from assay.service.engine.settings import EngineSettings
@@ -177,7 +177,7 @@ def _translated(error: EngineError) -> Exception:
     document = Problem.model_validate(problem_of(error))
     if isinstance(error, QueueFull):
         return Overloaded(str(error), queue_depth=error.queue_depth, retry_after_s=error.retry_after_s)
-    if isinstance(error, EngineUnavailable):
+    if isinstance(error, PluginRefused):
         return ConfigurationError(str(error))
     if document.status < 500:
         return RequestRefused(document)

@@ -87,9 +87,10 @@ class Front:
             self.observe(frames)
         return frames
 
-    def read(self, body: bytes, *, owner: str = "") -> Batch:
-        """A JSON ScoreRequest as a batch. Raises EnvelopeFault."""
-        return self.engine.intake.read_json(body, owner=owner)
+    def read(self, body: bytes, *, owner: str = "", packed: bool = False) -> Batch:
+        """A ScoreRequest in JSON or msgpack as a batch. Raises EnvelopeFault."""
+        intake = self.engine.intake
+        return intake.read_msgpack(body, owner=owner) if packed else intake.read_json(body, owner=owner)
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
         """NDJSON: each result as it is ready, groups whole, then the line that says that all are there."""

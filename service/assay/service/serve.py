@@ -24,6 +24,7 @@ from pydantic import SecretStr, ValidationError
 
 from assay.client import ConfigurationError
 from assay.service.app import create_app
+from assay.service.auth import NoKeys
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -70,8 +71,8 @@ def _with_new_key(settings: Settings) -> Settings:
 async def _serve(settings: Settings) -> None:
     try:
         app = create_app(settings)
-    except OSError as error:
-        raise ConfigurationError(f"key_file: {error.strerror}") from None
+    except (OSError, NoKeys) as error:
+        raise ConfigurationError(f"key_file: {error}") from None
     listener = _listen(settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
@@ -120,8 +121,8 @@ def _reload(app: Any) -> None:
     try:
         app.state.keys.reload()
         log.info("keys reloaded")
-    except OSError as error:
-        log.error("keys not reloaded; the old ones stay", error=error.strerror)
+    except (OSError, NoKeys) as error:
+        log.error("keys not reloaded; the old ones stay", error=str(error))
 
 
 def _log_json() -> None:

@@ -61,3 +61,16 @@ async def test_a_plugin_that_cannot_be_loaded_is_said_at_the_start() -> None:
     engine = Engine(EngineSettings(plugins=("/nowhere/my_rewards.py",), lanes=1))
     with pytest.raises(EngineUnavailable, match="my_rewards"):
         await engine.start()
+
+
+async def test_stopped_lanes_are_replaced_and_gone() -> None:
+    async with running(lanes=2, stuck_s=0.5, chunk_cpu_ms=0.001) as ask:
+        while len(ask.engine._dispatch.lanes.ready(sandboxed=False)) < 2:
+            await asyncio.sleep(0.02)
+        stopped = [lane.pid for lane in ask.engine._dispatch.lanes.alive if lane.pid is not None]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        results = await asyncio.wait_for(ask(*[item(f"x stopped {n}") for n in range(10)]), 40)
+        assert [r["reward"] for r in results] == [1.0] * 10
+        _, alive = psutil.wait_procs([psutil.Process(pid) for pid in stopped if psutil.pid_exists(pid)], timeout=10)
+        assert not alive

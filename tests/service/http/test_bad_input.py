@@ -154,3 +154,40 @@ async def test_defaults_fill_what_an_item_does_not_carry(http: httpx.AsyncClient
     items = [{"completion": "4"}, {"completion": "7", "reference": other}]
     results = (await post(http, {"items": items, "defaults": defaults})).json()["results"]
     assert [r["reward"] for r in results] == [1, 1]
+
+
+@pytest.mark.parametrize("raw", ["sha256:XYZ", 5, {"a": 1}, "md5:0"])
+async def test_a_malformed_pointer_is_named(http: httpx.AsyncClient, raw: Any) -> None:
+    (result,) = (await post(http, {"items": [exact(reference={"$ref": raw})]})).json()["results"]
+    assert (result["reason"], result["error"]["field"]) == ("invalid_reference", "reference.$ref")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("scores", {"a": "1"}), ("completion_ids", ["a"]), ("prompt", 5), ("step", "5")]
+)
+async def test_an_ill_typed_field_is_a_fault_whoever_reads_it(http: httpx.AsyncClient, field: str, value: Any) -> None:
+    (result,) = (await post(http, {"items": [exact() | {field: value}]})).json()["results"]
+    assert (result["reason"], result["error"]["field"]) == ("invalid_item", field)
+
+
+@pytest.mark.parametrize(("said", "status"), [("1", 422), ("True", 422), ("yes", 422), ("0", 200), ("banana", 422)])
+async def test_strict_is_understood_or_refused(http: httpx.AsyncClient, said: str, status: int) -> None:
+    response = await post(http, {"items": [exact() | {"x": 1}]}, f"/v1/score?strict={said}")
+    assert response.status_code == status
+
+
+async def test_strict_does_not_go_with_a_stream(http: httpx.AsyncClient) -> None:
+    response = await post(http, {"items": [exact()]}, "/v1/score/stream?strict=1")
+    assert (response.status_code, response.json()["field"]) == (422, "strict")
+
+
+async def test_a_decimal_gold_is_compared_as_it_was_written(http: httpx.AsyncClient) -> None:
+    pi = "3.14159265358979323846264338327950288"
+    rows = [
+        json.dumps(exact(text, reference={"mode": "number", "gold": "GOLD", "extract": "whole"})).replace(
+            '"GOLD"', gold
+        )
+        for text, gold in [(pi, pi), ("3.141592653589793", pi), ("0", "1e-400"), ("0.1", "0.1")]
+    ]
+    results = (await post(http, f'{{"items":[{",".join(rows)}]}}'.encode())).json()["results"]
+    assert [r["reward"] for r in results] == [1, 0, 0, 1]

@@ -84,3 +84,20 @@ async def test_references_are_seen_by_the_key_that_uploaded_them() -> None:
 async def test_a_reference_under_a_wrong_digest_is_refused(http: httpx.AsyncClient) -> None:
     response = await http.put("/v1/references/" + "0" * 64, content=b"{}", headers=JSON)
     assert response.status_code == 422
+
+
+async def test_an_empty_key_file_opens_nothing(tmp_path: Path) -> None:
+    from assay.service.auth import KeyRing, NoKeys
+    from assay.service.settings import Settings
+
+    file = tmp_path / "keys"
+    file.write_text("# none yet\n")
+    with pytest.raises(NoKeys):
+        KeyRing(Settings(key_file=file))
+    file.write_text("first\n")
+    async with served(key_file=file) as (app, http):
+        file.write_text("")
+        with pytest.raises(NoKeys):
+            app.state.keys.reload()
+        assert await status(http) == 401
+        assert await status(http, authorization="Bearer first") == 200

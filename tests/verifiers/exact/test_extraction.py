@@ -152,3 +152,25 @@ def test_hostile_text_takes_linear_time(text: str, extract: str, multiple: str) 
     start = time.process_time()
     reward(text, mode=mode, gold=gold, extract=extract, multiple=multiple)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("text", ["The answer is > 57", "The answer is - 57", "The answer is + 57", "Answer: >57"])
+def test_a_bound_or_a_loose_sign_is_not_the_value(text: str) -> None:
+    assert reward(text, mode="number", gold="57", extract="answer_line") == 0
+
+
+def test_other_answers_are_no_marker() -> None:
+    text = "The answer is 5. All other answers are wrong."
+    assert reward(text, mode="number", gold="5", extract="answer_line") == 1
+
+
+def test_many_final_stops_cost_linear_time() -> None:
+    started = time.process_time()
+    reward("The answer is 5" + " ." * 400_000, mode="number", gold="5", extract="answer_line")
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(("text", "right"), [("1.1", 0), ("1, 1.2", 1), ("1.05, 1.15", 1), ("0.9, 1.0, 1.2", 0)])
+def test_with_a_tolerance_each_member_has_one_of_its_own(text: str, right: float) -> None:
+    row = {"mode": "set", "gold": ["1", "1.2"], "extract": "whole", "item": "number", "tol": {"abs": 0.1}}
+    assert reward(text, **row) == right

@@ -11,9 +11,11 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.verifiers.math.runner import auto, boxed, verdict
+from tests.verifiers.math.runner import VERIFIER, auto, boxed, rows, verdict
 
+from assay.verifiers.candidate import Candidate
 from assay.verifiers.extract.found import words
+from assay.wire.references.math import MathReference
 
 CODE = [
     "__import__('os').system('touch {path}')",
@@ -93,6 +95,12 @@ HOSTILE = {
     "differences": "5" + "- 1" * 5_000,
     "products": "x" * 19_000,
     "spaced products": "x " * 9_000,
+    "long scientific": "7" * 1_200 + "e1200",
+    "long exponent": "7e4400",
+    "long mixed": "1 " + "3" * 5_000 + "/" + "7" * 5_000,
+    "long base": "(" + "4" * 6_000 + ")_7",
+    "long digits": "7" * 4_200,
+    "long product": "7" * 3_900 + "\\cdot" + "7" * 3_900 + "=" + "f(" + "7" * 3_900 + ")",
     "primes": "x" + "'" * 9_000,
 }
 
@@ -155,6 +163,29 @@ def test_no_mixture_of_mathematics_raises_or_hangs() -> None:
         text = " ".join(rng.choice(pieces) for _ in range(rng.randint(1, 14)))
         assert verdict("7919", f"\\boxed{{{text}}}").reward == 0.0
     assert time.process_time() - started < 120
+
+
+def _mutated(text: str, rng: random.Random) -> str:
+    """A character dropped, put in, or a stretch turned round."""
+    for _ in range(rng.randint(1, 3)):
+        i, j = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+        kind = rng.randrange(3)
+        middle = ("", rng.choice(MUTATIONS), text[i:j][::-1])[kind]
+        text = text[:i] + middle + text[j if kind == 2 else i + (kind == 0) :]
+    return text
+
+
+MUTATIONS = sorted(PIECES) + list("0123456789+-*/^_=<>(){}[],.;:!|%'xyabnie \\")
+
+
+def test_no_mutation_of_a_published_answer_raises() -> None:
+    rng = random.Random(11)
+    golds = [row["answer"] for row in rows("data/math_golds.jsonl") if len(row["answer"]) < 200]
+    specs = [VERIFIER.prepare(MathReference(answer=gold)) for gold in rng.sample(golds, 150)]
+    for spec in specs:
+        for _ in range(40):
+            text = _mutated(spec.text, rng)
+            assert VERIFIER.verify(spec, Candidate.of(f"\\boxed{{{text}}}")).reward in (0.0, 1.0)
 
 
 ENVIRONMENT = """

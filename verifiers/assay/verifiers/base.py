@@ -29,7 +29,7 @@ class Budget:
     verify_cpu_s: float = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Verdict:
     """What a verifier says of one candidate.
 

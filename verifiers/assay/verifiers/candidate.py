@@ -16,7 +16,7 @@ from typing import Any
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Message:
     """A chat message of the completion: the model's (`assistant`) or the environment's (`tool`)."""
 
@@ -28,7 +28,7 @@ class Message:
     reasoning_content: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Answer:
     """The part of the judged text after the thinking, and where it starts in the judged text."""
 
@@ -37,9 +37,12 @@ class Answer:
     message: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Candidate:
-    """What a verifier may read of an item. Fields that it does not declare in `reads` are unset."""
+    """What a verifier may read of an item, and never changes. Fields that it does not declare in `reads` are unset.
+
+    Not frozen, only because one is made for every item and frozen ones cost a call per field.
+    """
 
     messages: tuple[Message, ...]
     prefill: str = ""
@@ -82,10 +85,8 @@ class Candidate:
 
 
 def thinking_end(text: str, *, prefill: str = "") -> int | None:
-    """Where the answer starts in `text`, or None if thinking was opened and never closed."""
-    close = text.rfind(_CLOSE)
-    if close >= 0:
-        return close + len(_CLOSE)
-    tail = prefill.rfind(_CLOSE)
-    opened = _OPEN in text or _OPEN in (prefill[tail:] if tail >= 0 else prefill)
-    return None if opened else 0
+    """Where the answer starts in `text`, or None if thinking was opened (again) and never closed."""
+    joined = prefill + text
+    close = joined.rfind(_CLOSE)
+    start = close + len(_CLOSE) if close >= 0 else 0
+    return None if joined.find(_OPEN, start) >= 0 else max(0, start - len(prefill))

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
+from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.frames import json_of
 
 
@@ -70,14 +71,14 @@ class MsgpackCodec:
 
     def text_or_json(self, raw: Raw) -> str | bytes:
         """See Codec."""
-        value = msgspec.msgpack.decode(bytes(raw))
+        value = _unpacked(raw)
         if isinstance(value, (str, bytes)):
             return value
         raise IllTyped("a string, or messages as JSON in bin")
 
     def json(self, raw: Raw) -> bytes:
         """See Codec."""
-        value = msgspec.msgpack.decode(bytes(raw))
+        value = _unpacked(raw)
         if isinstance(value, bytes):
             return value
         if not _finite(value):
@@ -87,6 +88,13 @@ class MsgpackCodec:
     def size(self, raw: Raw) -> int:
         """See Codec."""
         return len(bytes(raw))
+
+
+def _unpacked(raw: Raw) -> Any:
+    try:
+        return msgspec.msgpack.decode(bytes(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise EnvelopeFault("invalid_utf8", "a string of the body is not UTF-8", status=400) from None
 
 
 def _finite(value: Any) -> bool:

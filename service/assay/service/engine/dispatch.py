@@ -78,8 +78,8 @@ class Dispatcher:
 
     async def _open_sandbox(self) -> None:
         await self.sandbox.start()
-        if not self.sandbox.possible:
-            for ticket in self._queues[True].drain():
+        while not self.sandbox.possible and (waiting := self._queues[True].drain()):
+            for ticket in waiting:  # one that several wait for comes back to the queue for the others
                 self._settle(ticket, _no_sandbox(ticket, self.sandbox.failure))
 
     def _sandbox_ready(self) -> None:
@@ -90,6 +90,8 @@ class Dispatcher:
     def pump(self) -> None:
         """Give waiting tickets to lanes that have room."""
         for kind in (False, True):
+            if kind and not self.sandbox.ready:
+                continue
             self._pump_alone(kind)
             if self._alone[kind] and not self.lanes.ready(sandboxed=kind):
                 continue
@@ -262,7 +264,9 @@ class Dispatcher:
 
     def watch(self) -> None:
         """Kill lanes whose item is over its budget or stuck, or whose items nobody wants any more."""
-        self.sandbox.watch()
+        if self.sandbox.watch():
+            self.lanes.retire_sandbox_lanes()
+        self.lanes.fill()
         for lane in self.lanes.alive:
             unwanted = bool(lane.assigned) and not any(t.wanted for t in lane.assigned)
             if lane.overrun() or (unwanted and time.monotonic() - lane.since > CANCELLED_AFTER_S):

@@ -4,7 +4,8 @@ EngineError
 ├── EnvelopeFault      the batch as a whole is unusable: a 4xx that names the field and the limit
 ├── Overloaded         the queue is full: 429 with the queue's depth; nothing was taken in
 ├── EngineClosed       the engine is draining or closed: 503
-└── EngineUnavailable  no lane can be started (or a plugin cannot be loaded)
+└── EngineUnavailable  no lane can be started
+    └── PluginRefused  a plugin that settings name cannot be loaded
 """
 
 from __future__ import annotations
@@ -50,3 +51,7 @@ class EngineClosed(EngineError):
 
 class EngineUnavailable(EngineError):
     """No lane can be started."""
+
+
+class PluginRefused(EngineUnavailable):
+    """A plugin that settings name cannot be loaded."""

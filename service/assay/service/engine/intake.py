@@ -110,7 +110,7 @@ class Intake:
             return Fault(name, fault.code, f"{fault.field}: {fault.detail}", fault.field, fault.retryable, label[:80])
 
     def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
-        self._check(item)
+        self._check(item, codec)
         facts = self._facts(str(item.verifier))
         completion, lone = _mended(self._completion(item.completion, codec))  # type: ignore[arg-type]
         reference = self._reference(_json("reference", item.reference, codec), owner)
@@ -122,7 +122,7 @@ class Intake:
             flags=(LONE_SURROGATES,) if lone else (),
         )  # fmt: skip
 
-    def _check(self, item: ItemFrame) -> None:
+    def _check(self, item: ItemFrame, codec: Codec) -> None:
         if item.verifier is UNSET or item.completion is UNSET or item.reference is UNSET:
             missing = next(field for field in REQUIRED if getattr(item, field) is UNSET)
             raise _ItemFault("invalid_item", missing, "required")
@@ -132,6 +132,10 @@ class Intake:
                 raise _ItemFault("invalid_item", field, f"longer than {self.limits.label_chars} characters")
         if isinstance(item.completion_tokens, int) and item.completion_tokens < 0:
             raise _ItemFault("invalid_item", "completion_tokens", "at least 0")
+        for field, kind in _KINDS.items():
+            value = getattr(item, field)
+            if isinstance(value, Raw) and not _is(kind, value, codec):
+                raise _ItemFault("invalid_item", field, "of another type")
 
     def _facts(self, verifier: str) -> VerifierFacts:
         name, _, version = verifier.partition("@")
@@ -154,7 +158,7 @@ class Intake:
         raw = raw.strip()
         if not raw.startswith(b"{"):
             raise _ItemFault("invalid_reference", "reference", "an object")
-        if len(raw) > 200 or b'"$ref"' not in raw:
+        if len(raw) > 200 or not _POINTER.match(raw):
             return raw
         return self._uploaded(raw, owner)
 
@@ -162,10 +166,10 @@ class Intake:
         try:
             pointer = msgspec.json.decode(raw, type=dict[str, str])
         except msgspec.MsgspecError:
-            return raw
-        digest = pointer.get("$ref", "")
+            raise _ItemFault("invalid_reference", "reference.$ref", "a string, and nothing beside it") from None
+        digest = pointer.get("$ref", "").lower()
         if len(pointer) != 1 or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
-            return raw
+            raise _ItemFault("invalid_reference", "reference.$ref", "sha256: and 64 hex digits, and nothing beside it")
         found = self.resolve(owner, digest.removeprefix("sha256:"))
         if found is None:
             raise _ItemFault("unknown_reference", "reference", "not uploaded here, or forgotten", retryable=True)
@@ -229,7 +233,9 @@ def _defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
         defaults: ItemFrame | None = codec.decode(bytes(raw), ItemFrame | None)
     except msgspec.ValidationError as error:
         detail, field = _explain(error)
-        raise EnvelopeFault("invalid_envelope", f"defaults: {detail}", field=f"defaults.{field or ''}") from None
+        raise EnvelopeFault(
+            "invalid_envelope", f"defaults: {detail}", field=f"defaults.{field}" if field else "defaults"
+        ) from None
     _refuse_default_id(defaults)
     return defaults
 
@@ -274,6 +280,22 @@ def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, by
     return fields
 
 
+_KINDS: dict[str, Any] = {
+    "scores": dict[str, float | None] | None,
+    "completion_ids": list[int] | None,
+    "prompt": str | list[dict[str, Raw]] | None,
+}
+"""Fields that are forwarded as they are; whoever reads them may count on their type."""
+
+
+def _is(kind: Any, value: Raw, codec: Codec) -> bool:
+    try:
+        msgspec.json.decode(codec.json(value), type=kind)
+    except (msgspec.MsgspecError, IllTyped):
+        return False
+    return True
+
+
 def _mended(completion: str | bytes) -> tuple[str | bytes, bool]:
     """Messages that came as bytes of their own (msgpack, protobuf) may hold lone surrogates too."""
     if isinstance(completion, str) or b"\\u" not in completion:
@@ -291,7 +313,8 @@ def _json(field: str, value: Any, codec: Codec) -> bytes:
         raise _ItemFault("invalid_item", field, str(fault)) from None
 
 
-_UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
+_POINTER = re.compile(rb'\{\s*"\$ref"\s*:')
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 

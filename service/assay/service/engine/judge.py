@@ -19,7 +19,7 @@ import msgspec
 from cachetools import LRUCache
 from pydantic import ValidationError
 
-from assay.service.engine.candidates import candidate_of, plain
+from assay.service.engine.candidates import candidate_of, holds_lexemes, plain
 from assay.service.engine.protocol import Job, Kind, Phase, Report
 from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict, strict_json
 from assay.verifiers.registry import AnyVerifier, Registry
@@ -91,14 +91,18 @@ class Judge:
 def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
     """The spec of a reference, or the `NoVerdict` that refuses it."""
     try:
-        plain(strict_json.parse(reference))
-        return verifier.prepare(verifier.reference_model.model_validate_json(reference))
+        value = plain(strict_json.parse(reference))
+        model = verifier.reference_model
+        exact = model.model_validate_json(reference) if not holds_lexemes(value) else model.model_validate(value)
+        return verifier.prepare(exact)
     except NoVerdict as refused:
         return refused
     except strict_json.JsonFault as fault:
         return InvalidReference(f"reference: {fault.detail}", field="reference")
     except ValidationError as error:
         return _refusal(error)
+    except OverflowError as fault:
+        return InvalidReference(f"reference: {fault}", field="reference")
     except Overrun:
         return InvalidReference("reference: too expensive to prepare", field="reference")
     except Exception as failure:

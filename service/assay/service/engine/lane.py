@@ -20,6 +20,8 @@ from assay.service.engine.tickets import Ticket
 CPU_SLACK_S = 0.5
 CPU_FACTOR = 1.5
 WALL_SLACK_S = 5.0
+START_S = 60.0
+"""Seconds to a lane's first word."""
 
 
 class State(Enum):
@@ -47,8 +49,10 @@ class LaneEvents(Protocol):
 class EngineLane(asyncio.Protocol):
     """The engine's end of a lane."""
 
-    def __init__(self, number: int, *, sandboxed: bool, events: LaneEvents) -> None:
+    def __init__(self, number: int, *, sandboxed: bool, idle_s: float, events: LaneEvents) -> None:
         self.number = number
+        self.idle_s = idle_s
+        """Seconds that it may have work and not be at it."""
         self.sandboxed = sandboxed
         self.state = State.STARTING
         self.served = 0
@@ -107,21 +111,27 @@ class EngineLane(asyncio.Protocol):
             self._transport.close()
 
     def kill(self) -> None:
-        """End the lane now. Its death is told like any other."""
+        """End the lane now, for what its item does. Its death is told like any other."""
         self.killed_by_us = True
-        if self._pidfd is not None:
-            with contextlib.suppress(ProcessLookupError):  # dead already: that is what was wanted
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        self.end()
         if self._transport is not None:
             self._transport.abort()
 
+    def end(self) -> None:
+        """Make sure that the process is gone."""
+        if self._pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):  # dead already: that is what was wanted
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
     def overrun(self) -> str | None:
         """Why the lane must be killed, if it must: its item is over its CPU budget, or stuck."""
+        if self.state is State.STARTING and time.monotonic() - self.since > START_S:
+            return "stuck"
         if not self.assigned or self._pid is None:
             return None
         moment = self.page.read()
-        if moment.phase is Phase.IDLE:
-            return None
+        if moment.phase is Phase.IDLE:  # stopped, or it never came to what it was given
+            return "stuck" if time.monotonic() - self.since > self.idle_s + WALL_SLACK_S else None
         if self._cpu_since(moment) > CPU_FACTOR * moment.cpu_s + CPU_SLACK_S:
             return "cpu"
         waited = (time.monotonic_ns() - moment.wall_ns) / 1e9

@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from typing import Protocol
 
 from assay.sandbox import SandboxError
-from assay.service.engine.errors import EngineUnavailable
+from assay.service.engine.errors import EngineUnavailable, PluginRefused
 from assay.service.engine.lane import EngineLane, State
 from assay.service.engine.nursery import Nursery
 from assay.service.engine.protocol import Hello, LaneOptions, Reports
@@ -80,11 +80,15 @@ class Lanes:
             raise EngineUnavailable("no lane came up in time") from None
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
-        """From now on keep so many sandbox lanes too; those that hold a dead supervisor's channel go."""
+        """From now on keep so many sandbox lanes too."""
         self._channels, self._counts[True] = channels, count
-        for lane in self.ready(sandboxed=True):
-            lane.retire()
         self._fill()
+
+    def retire_sandbox_lanes(self) -> None:
+        """Their channels are dead."""
+        for lane in self.alive:
+            if lane.sandboxed:
+                lane.retire()
 
     def ready(self, *, sandboxed: bool) -> list[EngineLane]:
         """Lanes of a kind that can be given work."""
@@ -110,6 +114,11 @@ class Lanes:
         lane.retire()
         self._fill()
 
+    def fill(self) -> None:
+        """Start what is missing: a slot may have been taken when its lane was to start."""
+        if not self.broken:
+            self._fill()
+
     def _fill(self) -> None:
         if self._closing or self._nursery.pid is None:
             return
@@ -126,7 +135,7 @@ class Lanes:
         if sandboxed and channel is None:
             return
         number = next(self._numbers)
-        lane = EngineLane(number, sandboxed=sandboxed, events=self)
+        lane = EngineLane(number, sandboxed=sandboxed, idle_s=self._settings.stuck_s, events=self)
         self._lanes[number] = lane
         options = LaneOptions(
             number, list(self._settings.plugins), self._settings.lane_memory_mb,
@@ -156,7 +165,7 @@ class Lanes:
         """A lane's first word."""
         if hello.error:
             if not self._catalogue.done():
-                self._catalogue.set_exception(EngineUnavailable(hello.error))
+                self._catalogue.set_exception(PluginRefused(hello.error))
             return
         if hello.catalogue and not self._catalogue.done():
             self._catalogue.set_result(hello.catalogue)
@@ -184,6 +193,8 @@ class Lanes:
         until = time.monotonic() + STATUS_WAIT_S
         while lane.pid not in self._statuses and self._nursery.pid is not None and time.monotonic() < until:
             await asyncio.sleep(0.005)
+        if lane.pid not in self._statuses:
+            lane.end()  # its socket is closed and it lives: stopped, or beyond reading
         lane.status = self._statuses.pop(lane.pid, None) if lane.pid is not None else None
         if lane.pid is not None:
             self._by_pid.pop(lane.pid, None)

@@ -15,7 +15,7 @@ from typing import Any
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.choices import LETTERS, Choices, clean
 from assay.verifiers.exact.normalisers import normalise
-from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, parse_number
+from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, one_to_one, parse_number
 from assay.wire.references.exact import ExactReference, Tolerance
 
 MEMBERS = 100_000
@@ -170,9 +170,7 @@ class MembersReader(Reader):
             return set(gold) == set(value)
         if len(gold) * len(value) > _PAIRS:
             return False
-        return all(any(self.member.equal(g, v) for v in value) for g in gold) and all(
-            any(self.member.equal(g, v) for g in gold) for v in value
-        )
+        return one_to_one({g for g in gold if isinstance(g, Interval)}, {v for v in value if isinstance(v, Number)})
 
 
 _PAIRS = 1_000_000

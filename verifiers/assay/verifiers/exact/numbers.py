@@ -10,6 +10,8 @@ from __future__ import annotations
 import decimal
 import re
 import unicodedata
+from collections.abc import Set
+from functools import cmp_to_key
 from typing import NamedTuple
 
 from assay.verifiers.exact.unicode import nfkc
@@ -134,6 +136,23 @@ def _sign(number: Number) -> int:
 def contains(interval: Interval, number: Number) -> bool:
     """Whether `number` lies in `interval`."""
     return compare(interval.low, number) <= 0 <= compare(interval.high, number)
+
+
+def one_to_one(intervals: Set[Interval], numbers: Set[Number]) -> bool:
+    """Whether each interval can have a number of its own, and none is left over.
+
+    Numbers from the least on, each to the interval around it that ends first: on a line that is optimal.
+    """
+    if len(intervals) != len(numbers):
+        return False
+    by_value = cmp_to_key(compare)
+    waiting = sorted(intervals, key=lambda interval: by_value(interval.high))
+    for number in sorted(numbers, key=by_value):
+        home = next((interval for interval in waiting if contains(interval, number)), None)
+        if home is None:
+            return False
+        waiting.remove(home)
+    return True
 
 
 def around(gold: Number, *, absolute: float, relative: float) -> Interval:

@@ -11,8 +11,9 @@ import re
 LONGEST = 200_000
 """Longer texts (code points) are left as they are: no answer is so long."""
 _MARK = re.compile(r"\*{1,3}|_{1,3}|`{1,3}|~~")
-_LEAD = re.compile(r"\A\s*(?:(?:#{1,6}|>|[-*+•])[ \t]+)+")
-_MAY_MARK = re.compile(r"[*_`~#>+•-]")
+# Not `>`, `-` and `+`: before an answer they are a bound and a sign, and dropping them would change it.
+_LEAD = re.compile(r"\A\s*(?:(?:#{1,6}|[*•])[ \t]+)+")
+_MAY_MARK = re.compile(r"[*_`~#•]")
 
 
 def strip_markdown(text: str) -> str:

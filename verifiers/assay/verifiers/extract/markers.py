@@ -19,7 +19,6 @@ from assay.verifiers.extract.sentences import STOPS, sentence_end
 # Word for "answer" -> words for "is" that may follow it. All lower case.
 WORDS: dict[str, tuple[str, ...]] = {
     "answer": ("is",),
-    "answers": ("are",),
     "antwort": ("ist", "lautet"),
     "lösung": ("ist", "lautet"),
     "réponse": ("est",),
@@ -63,6 +62,9 @@ _MATH_WORDS = words(
     """
 )
 _BRACKETS = {")": "(", "]": "[", "）": "（", "】": "【"}
+
+
+_FINAL = "." + STOPS[3:]
 
 
 class Marker(NamedTuple):
@@ -158,9 +160,12 @@ def marker_answer(text: str, marker: Marker) -> Found:
 
 def _drop_stops(text: str) -> str:
     """`text` without final full stops (an ellipsis stays)."""
-    while text and text[-1] in "." + STOPS[3:] and not text.endswith(".."):
-        text = text[:-1].rstrip()
-    return text
+    end = len(text)
+    while end and text[end - 1] in _FINAL and not text.startswith("..", max(0, end - 2), end):
+        end -= 1
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def strip_remark(text: str) -> str:

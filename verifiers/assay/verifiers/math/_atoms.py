@@ -127,7 +127,7 @@ class Atoms(Cursor):
         inner = [token for token in self.group_tokens() if token.value not in ("(", ")")]
         self.skip_argument()
         digits = [token for token in self.tokens[start : self.position] if token.kind == "num"][:1]
-        if len(inner) != 1 or not digits or not str(digits[0].value).isdigit():
+        if len(inner) != 1 or not digits or not str(digits[0].value).isdigit() or len(str(digits[0].value)) > 1_000:
             raise Unparsed("no base")
         word = str(inner[0].value)
         base = int(word) if word.isdigit() and len(word) < 3 else tables.BASE_WORDS.get(word.lower(), 0)

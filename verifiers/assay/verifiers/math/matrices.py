@@ -56,6 +56,8 @@ def _sum(matrices: list[Rows]) -> Rows:
 def _product(node: Op) -> Rows:
     factors = [arg for arg in node.args if not arg.has_shape]
     matrices = [_rows(arg) for arg in node.args if arg.has_shape]
+    if not matrices:
+        raise Unparsed("operation on something that is no matrix")
     result = matrices[0]
     for other in matrices[1:]:
         result = _checked(_times(result, other))

@@ -22,8 +22,10 @@ from assay.verifiers.math.units import CURRENCY_SIGNS
 
 MAX_TEXT = 20_000
 """Longer answers (code points) are compared as text only."""
-MAX_DIGITS = 6_000
-"""A number with more digits is compared as text only; more than enough for `100!`-like answers."""
+MAX_DIGITS = 4_000
+"""A number with more digits is compared as text only (and Python would not convert many more)."""
+_MAX_FORM = 1_000
+"""Longest number in another form than digits: its value has a few times as many digits."""
 _MAX_NESTED_TEXT = 12
 
 
@@ -337,7 +339,7 @@ def _after_group(text: str, end: int) -> int:
 def decimal(digits: str) -> Fraction:
     """The exact value of a plain decimal."""
     whole, _, part = digits.partition(".")
-    if len(digits) > 4_000:
+    if len(digits) > MAX_DIGITS:
         raise Unparsed("number too long")
     if not part:
         return Fraction(int(whole or "0"))
@@ -348,13 +350,15 @@ def scientific(text: str) -> Fraction:
     """The exact value of `1.2e-5`."""
     mantissa, _, exponent = text.lower().partition("e")
     power = int(exponent)
-    if abs(power) > 5_000:
-        raise Unparsed("exponent too large")
+    if abs(power) > _MAX_FORM or len(text) > _MAX_FORM:
+        raise Unparsed("number too long")
     return decimal(mantissa) * Fraction(10) ** power
 
 
 def mixed(text: str) -> Fraction:
     """The exact value of `9 3/7`."""
+    if len(text) > _MAX_FORM:
+        raise Unparsed("number too long")
     whole, _, part = text.partition(" ")
     top, _, bottom = part.strip().partition("/")
     if not int(bottom) or int(top) >= int(bottom):
@@ -371,7 +375,7 @@ def repeating(text: str) -> Fraction:
     else:
         fixed, _, period = rest.partition("\\")
         period = re.sub(r"\D", "", period)
-    if len(text) > 4_000:
+    if len(text) > _MAX_FORM:
         raise Unparsed("number too long")
     head = Fraction(int((whole or "0") + fixed), 10 ** len(fixed))
     return head + Fraction(int(period), 10 ** len(fixed) * (10 ** len(period) - 1))
