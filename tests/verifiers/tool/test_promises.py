@@ -253,3 +253,15 @@ def test_an_empty_section_is_no_attempt_but_an_open_one_is() -> None:
 def test_magistrals_thinking_holds_no_calls() -> None:
     text = '[THINK][TOOL_CALLS]f[ARGS]{"a": 2}[/THINK][TOOL_CALLS]f[ARGS]{"a": 1}'
     assert score(text, wants(CALL), syntax="mistral") == 1
+
+
+def test_numbers_that_a_float_cannot_hold_come_from_both_sides_alike() -> None:
+    class Lexeme(float):
+        __str__ = __repr__ = lambda self: "1.00000000000000000000001"
+
+    message = [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": Lexeme(1)}}}]}]
+    result = verdict("tool", message, {"expect": wants(("f", {"a": {"$num": 1}}))})
+    assert (result.reward, result.extracted) == (1, [{"name": "f", "args": {"a": 1}}])
+    large = 10**30 + 1
+    assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large}))) == 1
+    assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large - 1}))) == 0

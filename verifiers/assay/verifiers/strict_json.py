@@ -68,27 +68,28 @@ def value_of(text: str) -> Any:
     range is a fault, like every other kind of text that is not strict JSON.
     """
     try:
-        return _exact(parse(text.strip(" \t\r\n").encode()))
+        return exact(parse(text.strip(" \t\r\n").encode()))
     except UnicodeEncodeError:
         raise JsonFault("invalid_unicode", "a lone surrogate") from None
 
 
-def _exact(value: Any) -> Any:
+def exact(value: Any) -> Any:
+    """A parsed value with plain numbers: int where whole, else the nearest float. Raises JsonFault out of its range."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is dict:
-        return {key: _exact(item) for key, item in value.items()}
+        return {key: exact(item) for key, item in value.items()}
     if kind is list:
-        return [_exact(item) for item in value]
-    return _number(bytes(value).decode())
+        return [exact(item) for item in value]
+    return _number(str(value))
 
 
 def _number(text: str) -> int | float:
     number = float(text)
-    if math.isinf(number):
+    if not math.isfinite(number):
         raise JsonFault("number_out_of_range", "a number out of a float's range")
     if not number.is_integer():
         return number
-    exact = Decimal(text)
-    return int(exact) if exact == exact.to_integral_value() else number
+    whole = Decimal(text)
+    return int(whole) if whole == whole.to_integral_value() else number

@@ -114,10 +114,10 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
     def _part(self, part: Part, field: str, depth: int) -> PreparedPart:
         verifier = self._verifier(part.verifier, f"{field}.verifier")
         try:
-            model = verifier.reference_model.model_validate_json(json.dumps(part.reference, allow_nan=False))
+            model = _model(verifier, part.reference)
             if verifier.sandboxed:
                 require_slot()
-            spec = self._prepare(model, depth + 1) if verifier is self else verifier.prepare(model)  # type: ignore[arg-type]
+            spec = self._prepare(model, depth + 1) if verifier is self else verifier.prepare(model)
         except ValidationError as error:
             raise _refusal(error, f"{field}.reference") from None
         except InvalidReference as refused:
@@ -156,6 +156,21 @@ def _expanded(reference: CompositeReference) -> CompositeReference:
         return CompositeReference.model_validate_json(text)
     except ValidationError as error:
         raise _refusal(error, "params") from None
+
+
+def _model(verifier: AnyVerifier, reference: dict[str, Any]) -> Any:
+    """The reference as the verifier's model; numbers that keep their text (more than a float holds) keep it."""
+    if _keeps_text(reference):
+        return verifier.reference_model.model_validate(reference)
+    return verifier.reference_model.model_validate_json(json.dumps(reference, allow_nan=False))
+
+
+def _keeps_text(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_keeps_text, value.values()))
+    if isinstance(value, list):
+        return any(map(_keeps_text, value))
+    return isinstance(value, float) and type(value) is not float
 
 
 def _refusal(error: ValidationError, field: str) -> InvalidReference:

@@ -156,7 +156,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _exact(number: int | float) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
 def _unordered(operand: Any, field: str) -> Matcher:

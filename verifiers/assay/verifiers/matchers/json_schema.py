@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
 
 _PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 22)
@@ -22,7 +23,7 @@ def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> C
         raise InvalidReference("a schema is an object or a boolean", field=field)
     try:
         validator = jsonschema_rs.validator_for(
-            schema, retriever=_refuse, validate_formats=assert_format, pattern_options=_PATTERNS
+            strict_json.exact(schema), retriever=_refuse, validate_formats=assert_format, pattern_options=_PATTERNS
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:
         raise InvalidReference("not a schema, or one that refers to another document", field=field) from error

@@ -188,6 +188,14 @@ def decoded(text: str) -> Any:
         raise Fault(fault.code if fault.code == "duplicate_key" else "invalid_json") from None
 
 
+def plain_numbers(value: Any) -> Any:
+    """The same JSON value with plain numbers. Raises `Fault`."""
+    try:
+        return strict_json.exact(value)
+    except (strict_json.JsonFault, ValueError):
+        raise Fault("invalid_json") from None
+
+
 def _escape_raw(text: str) -> str:
     """Raw control characters inside strings, escaped (lenient reading only)."""
 
