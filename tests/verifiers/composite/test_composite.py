@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.verifiers import InvalidItem, NeedsSandbox, NoVerdict
 
-from .._scoring import refused, verdict
+from .._scoring import calm, refused, verdict
 
 
 def given_part(name: str, score: float | None, weight: float = 1.0) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def combine(parts: list[dict[str, Any]], op: str = "sum", primary: str | None = 
 REWARDS = st.lists(st.tuples(st.floats(-5, 5), st.floats(-3, 3)), min_size=1, max_size=5)
 
 
+@calm
 @given(REWARDS, st.randoms())
 def test_a_sum_is_the_weighted_sum_in_any_order(pairs: list[tuple[float, float]], random: Any) -> None:
     parts = [given_part(str(i), score, weight) for i, (score, weight) in enumerate(pairs)]
@@ -32,6 +33,7 @@ def test_a_sum_is_the_weighted_sum_in_any_order(pairs: list[tuple[float, float]]
     assert combine(parts).reward == total
 
 
+@calm
 @given(REWARDS)
 def test_product_and_minimum_ignore_weights(pairs: list[tuple[float, float]]) -> None:
     parts = [given_part(str(i), score, weight) for i, (score, weight) in enumerate(pairs)]

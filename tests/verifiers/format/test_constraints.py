@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.verifiers import InvalidItem
 from assay.verifiers.format.kinds import TEXT_CHECKS
 
-from .._scoring import refused, verdict
+from .._scoring import calm, refused, verdict
 
 
 def value(text: str, region: str = "whole", aggregate: str = "sum", /, **rule: Any) -> float:
@@ -142,11 +142,13 @@ def test_every_kind_has_a_case() -> None:
     assert set(TEXT_CHECKS) <= {rule["type"] for _, rule, _, _ in CASES}
 
 
+@calm
 @given(text=st.text(max_size=60), kind=st.sampled_from([rule for _, rule, _, _ in CASES]))
 def test_no_text_breaks_a_constraint(text: str, kind: dict[str, Any]) -> None:
     assert value(text, **kind) in (0, 1)
 
 
+@calm
 @given(count=st.integers(0, 9), n=st.integers(0, 9), rel=st.sampled_from(["<", "<=", "==", ">=", ">"]))
 def test_relations_are_what_they_say(count: int, n: int, rel: str) -> None:
     text = "x " * count

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from assay.verifiers import InvalidReference
 from assay.verifiers.matchers import MISSING, compile_matcher, key_of, maximum_matching, same
 
+from .._scoring import calm
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
@@ -134,12 +136,14 @@ def test_refuses_the_row(expected: Any) -> None:
         compile_matcher(expected, "x")
 
 
+@calm
 @given(JSON, JSON)
 def test_keys_are_equal_exactly_for_equal_values(left: Any, right: Any) -> None:
     assert (key_of(left) == key_of(right)) == same(left, right)
     assert same(left, json.loads(json.dumps(left)))
 
 
+@calm
 @given(st.lists(st.sets(st.integers(0, 5), max_size=4), max_size=6))
 def test_no_matching_is_larger_than_the_one_found(edges: list[set[int]]) -> None:
     def best(index: int, used: frozenset[int]) -> int:

@@ -74,7 +74,7 @@ def test_what_it_prints_says_nothing(score: Score) -> None:
     ],
 )
 def test_a_program_that_breaks_on_a_completion_gives_0(score: Score, body: str, reason: str) -> None:
-    verdict = score(f"def verify(c, d, p):\n    {body}", limits={"wall_s": 1.0, "memory_mb": 256})
+    verdict = score(f"def verify(c, d, p):\n    {body}", limits={"wall_s": 1.0, "cpu_s": 10.0, "memory_mb": 256})
     assert verdict.reward == 0
     assert verdict.reason in (reason, "memory_limit")
 

@@ -91,6 +91,17 @@ def test_untagged_json_is_no_call_in_a_tagged_syntax() -> None:
         assert score(text, {"no_call": True}, syntax=syntax) == 1
 
 
+def test_python_written_where_json_belongs_is_a_failed_attempt_not_an_abstention() -> None:
+    for syntax, text in (
+        ("llama3_json", "{'name': 'f', 'parameters': {'a': 1}}"),
+        ("xlam", "[{'name': 'f', 'arguments': {'a': 1}}]"),
+        ("hermes", "<tool_call>{'name': 'f', 'arguments': {'a': 1}}</tool_call>"),
+    ):
+        assert score(text, {"no_call": True}, syntax=syntax) == 0
+    for syntax, text in (("llama3_json", '{"name": "Alice"}'), ("xlam", "[1, 2]"), ("xlam", '[{"x": 1}]')):
+        assert score(text, {"no_call": True}, syntax=syntax) == 1
+
+
 def test_thinking_holds_no_calls_unless_the_row_keeps_it() -> None:
     text = f"<think>{hermes([CALL])}</think>Done."
     assert score(text, wants(CALL)) == 0

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from assay.verifiers.tool.attempts import Attempt, Options, Tool
 from assay.verifiers.tool.syntaxes import read_text
 
-from .. import _scoring
+from .._scoring import calm
 from ._writers import BARE_TEXT, WRITERS, Call
 
-assert _scoring.REGISTRY
 HOSTILE = [
     "</tool_call>",
     "{",
@@ -64,6 +63,7 @@ def calls_for(name: str) -> st.SearchStrategy[list[Call]]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@calm
 @given(data=st.data())
 def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
     syntax, write = WRITERS[name]
@@ -72,6 +72,7 @@ def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "xlam"])
+@calm
 @given(data=st.data())
 def test_auto_finds_the_syntax(name: str, data: st.DataObject) -> None:
     calls = data.draw(calls_for(name))
@@ -79,6 +80,7 @@ def test_auto_finds_the_syntax(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@calm
 @given(data=st.data(), cut=st.floats(0, 1))
 def test_what_is_cut_off_is_never_another_call(name: str, data: st.DataObject, cut: float) -> None:
     syntax, write = WRITERS[name]
@@ -89,6 +91,7 @@ def test_what_is_cut_off_is_never_another_call(name: str, data: st.DataObject, c
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@calm
 @given(data=st.data(), noise=TEXTS, at=st.floats(0, 1), skip=st.integers(0, 20), lenient=st.booleans())
 def test_mangled_text_never_raises(
     name: str, data: st.DataObject, noise: str, at: float, skip: int, lenient: bool
@@ -101,6 +104,7 @@ def test_mangled_text_never_raises(
         read_text(mangled, one, Options(tools=TOOLS, lenient=lenient, decode_strings=lenient))
 
 
+@calm
 @given(
     text=st.lists(
         st.sampled_from([*HOSTILE, "f(", "[f(", "a=", "to=functions.", "<function=f>", "1", ")", "]", " "])

@@ -14,7 +14,8 @@ from assay.verifiers.tool.syntaxes.objects import call_of
 _MARK = "[TOOL_CALLS]"
 _THINK = ("[THINK]", "[/THINK]")
 _NAMED = re.compile(r"\s*+([^\s\[\]{}\"]++)\s*+(?:\[CALL_ID\]([\w-]++)\s*+)?(?:\[ARGS\])?(?=\s*+\{)")
-_CALLS = re.compile(r"\[\s*\{\s*\"")
+_CALLS = re.compile(r"\[\s*\{")
+_QUOTED_NAME = re.compile(r"[\"']name[\"']\s*:")
 _CALL_KEYS = ("name", "arguments")
 
 
@@ -68,7 +69,7 @@ def xlam(reading: Reading) -> None:
         values = probe.json()
     except Fault:
         values = None
-    if values is None or any(map(_is_call, values)):
+    if any(map(_is_call, values)) if values is not None else _QUOTED_NAME.search(reading.text, reading.at):
         array(reading, reading.at)
 
 

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from assay.verifiers.tool.attempts import Attempt, Fault
 from assay.verifiers.tool.scanner import Reading
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_QUOTED_NAME = re.compile(r"[\"']name[\"']\s*:")
 _PYTHON_TAG = "<|python_tag|>"
 
 
@@ -76,5 +78,5 @@ def _looks_like_call(reading: Reading) -> bool:
     try:
         value = probe.json()
     except Fault:
-        return '"name"' in reading.text[reading.at : reading.at + 1000]
+        return _QUOTED_NAME.search(reading.text, reading.at) is not None
     return isinstance(value, dict) and "name" in value and bool(value.keys() & {"parameters", "arguments"})
