@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from assay.service.engine import strict_json
 from assay.service.engine.codecs import Codec, IllTyped, JsonCodec, MsgpackCodec
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.frames import FIELDS, Envelope, ItemFrame, OptionsFrame, json_of
 from assay.service.engine.settings import Limits
 from assay.service.engine.surrogates import replace_lone
 from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
+from assay.verifiers import strict_json
 
 REQUIRED = ("verifier", "completion", "reference")
 LABELS = ("id", "verifier", "group", "run")
