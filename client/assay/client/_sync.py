@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -32,12 +33,16 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end and return its result; an interrupt here cancels it there."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start it there; cancelling the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
         """End the thread."""
@@ -95,6 +100,13 @@ class Client:
         """The JSON at `/v1/isolation` or `/healthz`."""
         return self._run(self._client.get(path))
 
+    def submit(self, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Run `work(client)` on the loop of this client's own; waits for nothing, from any thread or loop.
+
+        The connections then outlive the caller's loop: `await asyncio.wrap_future(client.submit(...))`.
+        """
+        return self._running().submit(work(self._client))
+
     def close(self) -> None:
         """Let connections, processes and the thread go; the client may be used again afterwards."""
         with self._lock:
@@ -112,11 +124,13 @@ class Client:
         self.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._running().run(work)
+
+    def _running(self) -> LoopThread:
         with self._lock:
             if self._thread is None or self._thread.pid != os.getpid():
                 self._thread = LoopThread()
-            thread = self._thread
-        return thread.run(work)
+            return self._thread
 
 
 async def _next(results: AsyncIterator[Result]) -> Result | None:

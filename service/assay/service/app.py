@@ -6,7 +6,6 @@ item does not fail its neighbours; the pydantic models of `assay.wire` document 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -19,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from assay.service.auth import KeyRing
+from assay.service.connection import ClientGone, while_connected
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.frames import json_of
@@ -29,6 +29,7 @@ from assay.service.openapi import documented
 from assay.service.problems import problem, problem_of
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
+from assay.service.wires import add_wires
 
 JSON, MSGPACK, PROBLEM = "application/json", "application/msgpack", "application/problem+json"
 NDJSON = "application/x-ndjson"
@@ -54,6 +55,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     app.state.front = Front(engine=engine, observe=metrics.results)
     app.state.keys = keys
     _routes(app, app.state.front, metrics)
+    add_wires(app, app.state.front, settings.wires)
     _faults(app)
     app.add_middleware(Guard, settings=settings, keys=keys)
     documented(app)
@@ -68,7 +70,7 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
         body, owner = await request.body(), request.scope["assay.owner"]
         packed = _packed(request)
         call = front.score_msgpack if packed else front.score_json
-        answer = await _while_connected(request, call(body, owner=owner, strict=strict))
+        answer = await while_connected(request, call(body, owner=owner, strict=strict))
         return Response(answer, media_type=MSGPACK if packed else JSON)
 
     @app.post("/v1/score/stream", tags=["score"])
@@ -127,29 +129,6 @@ def _strict(request: Request) -> bool:
 
 def _packed(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON
-
-
-async def _while_connected(request: Request, work: Awaitable[bytes]) -> bytes:
-    """The work's result; the work is cancelled when the client goes away."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGone
-        return task.result()
-    finally:
-        for pending in (task, gone):
-            pending.cancel()
-
-
-class ClientGone(Exception):
-    """The client has closed its connection; nobody reads the answer."""
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _faults(app: FastAPI) -> None:

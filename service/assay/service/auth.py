@@ -7,6 +7,7 @@ it. Without keys (loopback only) everybody is the one owner "".
 from __future__ import annotations
 
 import hmac
+from base64 import b64decode
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -47,14 +48,25 @@ class KeyRing:
         """The owner that a request's Authorization header stands for. Raises Unauthorized."""
         if self.open:
             return ""
-        scheme, _, key = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not key:
+        key = _key(authorization or "")
+        if not key:
             raise Unauthorized("a key is needed: Authorization: Bearer KEY")
         digest = sha256(key.strip().encode()).hexdigest()
         matches = [hmac.compare_digest(digest, known) for known in self._hashes]
         if not any(matches):
             raise Unauthorized("the key is not known")
         return digest[:16]
+
+
+def _key(authorization: str) -> str:
+    """The key: a bearer token, or the password of basic credentials (what `http://:KEY@host` sends)."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            return b64decode(value.strip(), validate=True).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return value if scheme.lower() == "bearer" else ""
 
 
 def _lines(path: Path | None) -> Iterable[str]:

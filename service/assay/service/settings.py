@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from assay.sandbox import Settings as Sandbox
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 WARM = ("sympy", "math_verify")
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field(WARM, description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
+    wires: WiresSettings = WiresSettings()
 
     @field_validator("keys", mode="before")
     @classmethod

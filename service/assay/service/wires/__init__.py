@@ -1,0 +1,23 @@
+"""Wires: what trainers already speak to a reward server, as thin translations onto the engine.
+
+One file per wire; each is off until settings name it. None may answer 0 for "no verdict": what a wire
+says instead stands in its file, and in docs/wires.md.
+"""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from assay.service.front import Front
+from assay.service.wires import nemo_gym, openrlhf, slime
+from assay.service.wires.settings import WiresSettings
+
+
+def add_wires(app: FastAPI, front: Front, settings: WiresSettings) -> None:
+    """Add the routes of the wires that settings name."""
+    if settings.openrlhf is not None:
+        openrlhf.add(app, front, settings.openrlhf)
+    if settings.slime is not None:
+        slime.add(app, front, settings.slime)
+    if settings.nemo_gym is not None:
+        nemo_gym.add(app, front, settings.nemo_gym)

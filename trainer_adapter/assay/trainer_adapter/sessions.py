@@ -1,0 +1,53 @@
+"""One client per process and target, shared by every reward function that names the same one.
+
+Two rewards on `embedded:` then share one engine, and a trainer that makes a new event loop for every
+call keeps its connections: the client works on a loop of its own. After a fork, and in a process that
+unpickled a reward, the first call opens a new one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.client import Client
+
+_lock = threading.Lock()
+_open: dict[tuple[Any, ...], Client] = {}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the engine is: URLs, key and the client's further options. Picklable."""
+
+    urls: tuple[str, ...]
+    api_key: str | None = field(default=None, repr=False)
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, url: str | Sequence[str] | Client, *, api_key: str | None, **options: Any) -> Target | Client:
+        """A client of the caller's own is used as it is."""
+        if isinstance(url, Client):
+            return url
+        urls = (url,) if isinstance(url, str) else tuple(url)
+        frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        return cls(urls, api_key, tuple(sorted(frozen.items())))
+
+    def client(self) -> Client:
+        """This process's client."""
+        key = (os.getpid(), self.urls, self.api_key, self.options)
+        with _lock:
+            if key not in _open:
+                _open[key] = Client(list(self.urls), api_key=self.api_key, **dict(self.options))
+            return _open[key]
+
+
+def close_all() -> None:
+    """Let every session of this process go: connections, embedded engines, threads."""
+    with _lock:
+        mine = [_open.pop(key) for key in list(_open) if key[0] == os.getpid()]
+    for client in mine:
+        client.close()
