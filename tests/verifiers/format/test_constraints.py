@@ -243,7 +243,7 @@ def test_refuses(rule: dict[str, Any]) -> None:
     assert refused("format", {"constraints": [rule], "aggregate": "all"})
 
 
-@pytest.mark.parametrize("text", ["." * 200_000 + "x", "[" * 200_000, "*a " * 50_000, "<<" * 50_000, " " * 99_000 + "x"])
+@pytest.mark.parametrize(
     "text", ["." * 200_000 + "x", "[" * 200_000, "*a " * 50_000, "<<" * 50_000, " " * 200_000 + "x"]
 )
 def test_every_kind_is_linear(text: str) -> None:
