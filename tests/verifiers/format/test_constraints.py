@@ -1,5 +1,6 @@
 """Every kind of constraint, met and not met; IFEval's twenty-five by their public names."""
 
+import time
 from typing import Any
 
 import pytest
@@ -240,3 +241,13 @@ def test_length_terms_count_tokens_and_are_no_correctness() -> None:
 )
 def test_refuses(rule: dict[str, Any]) -> None:
     assert refused("format", {"constraints": [rule], "aggregate": "all"})
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 200_000 + "x", "[" * 200_000, "*a " * 50_000, "<<" * 50_000, " " * 200_000 + "x"]
+)
+def test_every_kind_is_linear(text: str) -> None:
+    start = time.process_time()
+    for _, rule, _, _ in CASES:
+        value(text, **rule)
+    assert time.process_time() - start < 30

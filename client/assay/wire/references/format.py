@@ -35,7 +35,7 @@ class Repetition(WireModel):
     """(1 - distinct/all n-grams) * max_penalty, on `completion_ids`."""
 
     type: Literal["repetition"]
-    ngram: Positive
+    ngram: int = Field(gt=0, le=256)
     max_penalty: Number = Field(le=0)
 
 

@@ -54,7 +54,7 @@ def consonant_clusters(rule: Any, text: Judged) -> bool:
 
 def emoji_endings(rule: Any, text: Judged) -> bool:
     """Every line that is not blank ends with an emoji, and so does what follows every sentence's end."""
-    pieces = [piece.strip() for piece in re.split(r"[.!?]++(?=\s)|\n", text.text)]
+    pieces = [piece.strip() for piece in re.split(r"(?<![.!?])[.!?]++(?=\s)|\n", text.text)]
     return all(_is_emoji(piece.rstrip(".!?\ufe0f\u200d")[-1:]) for piece in pieces if any(map(str.isalnum, piece)))
 
 

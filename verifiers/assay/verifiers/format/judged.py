@@ -10,12 +10,12 @@ import re
 import string
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from assay.verifiers.candidate import Candidate, thinking_end
 
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+\n\s*+")
-_SENTENCE_END = re.compile(r"[.!?]++[\"'”’)\]]*+(?=\s|\Z)|[。！？]++[”’」』]*+")
+_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|\Z)|[。！？]++[”’」』]*+")
 _EDGES = string.punctuation + "“”‘’…—–«»„‚。，！？、；：「」『』（）"
 
 
@@ -83,15 +83,19 @@ def is_word_char(char: str) -> bool:
 
 def count_words(text: str, word: str) -> int:
     """How often `word` stands in `text` and not inside a longer word."""
-    count, at = 0, text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        inside = (at > 0 and is_word_char(text[at - 1]) and is_word_char(word[0])) or (
-            end < len(text) and is_word_char(text[end]) and is_word_char(word[-1])
-        )
-        count += not inside
-        at = text.find(word, at + 1 if inside else end)
-    return count
+    return sum(not _marked(text, found.end()) for found in _whole(word).finditer(text))
+
+
+@lru_cache(256)
+def _whole(word: str) -> re.Pattern[str]:
+    before = r"(?<!\w)" if is_word_char(word[0]) else ""
+    after = r"(?!\w)" if is_word_char(word[-1]) else ""
+    return re.compile(before + re.escape(word) + after)
+
+
+def _marked(text: str, end: int) -> bool:
+    """Whether the word that ends at `end` goes on with a combining mark, which `\\w` does not know."""
+    return end < len(text) and unicodedata.category(text[end]).startswith("M")
 
 
 @dataclass(frozen=True)
