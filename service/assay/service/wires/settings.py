@@ -14,15 +14,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assay.client import ConfigurationError
+from assay.client.sequences import SPECIAL_TOKENS
 from assay.client.templates import template
 from assay.wire.item import ITEM_FIELDS
-
-SPECIAL_TOKENS = (
-    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>",
-    "<|return|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "<pad>",
-    "<|pad|>", "<|finetune_right_pad_id|>", "[PAD]",
-)  # fmt: skip
-"""Tokens that end or pad a sequence in common vocabularies."""
 
 
 class MappedWire(BaseModel):
