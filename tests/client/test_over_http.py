@@ -137,17 +137,20 @@ def test_the_deadline_travels_and_holds(service: Running) -> None:
 
 
 def test_a_refusal_is_not_retried_and_names_the_field(service: Running) -> None:
-    problem = {
-        "type": "urn:assay:problem:x",
-        "title": "no",
-        "status": 422,
-        "detail": "bad",
-        "field": "items[0].x",
-    }
-    service.service.script.append((422, {}, problem))
+    problem = {"type": "urn:assay:problem:x", "title": "no", "status": 403, "detail": "bad", "field": "Origin"}
+    service.service.script.append((403, {}, problem))
     with Client(service.url) as client, pytest.raises(RequestRefused) as fault:
         client.score([item()])
-    assert fault.value.problem.field == "items[0].x" and len(service.service.requests) == 1
+    assert fault.value.problem.field == "Origin" and len(service.service.requests) == 1
+
+
+def test_a_refusal_of_one_item_is_that_items_result(service: Running) -> None:
+    problem = {"type": "urn:assay:problem:too_deep", "title": "no", "status": 400, "detail": "nested too deeply"}
+    service.service.script += [(400, {}, problem)] * 2
+    with Client(service.url) as client:
+        (result,) = client.score([item()])
+    assert result.reward is None and result.error is not None and result.error.message == "nested too deeply"
+    assert result.flags == ("refused:too_deep",) and len(service.service.requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,10 @@ PROGRAMS = {
     "shared_memory": ("from multiprocessing import shared_memory as s\nm = s.SharedMemory(create=True, size=8)\nm.buf[0] = 7\nprint(m.buf[0])\nm.close(); m.unlink()", "7\n"),
     "zoneinfo": ("import datetime, zoneinfo\nprint(datetime.datetime(2024, 7, 1, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin')).utcoffset())", "2:00:00\n"),
     "sqlite": ("import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('create table t(x)')\nprint(c.execute('select count(*) from t').fetchone())", "(0,)\n"),
+    "rewrapped_stdout": ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('é')", "é\n"),
+    "rewrapped_stdin": ("import io, sys\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer, encoding='utf-8')\nprint(repr(sys.stdin.read()))", "''\n"),
+    "detached_stdout": ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding='utf-8', line_buffering=True)\nprint('x')", "x\n"),
+    "streams": ("import sys\nprint([(s.name, s.mode, s.fileno(), s.isatty(), s.encoding, s.seekable()) for s in (sys.stdout, sys.stderr)], sys.stdout is sys.__stdout__)", "[('<stdout>', 'w', 1, False, 'utf-8', False), ('<stderr>', 'w', 2, False, 'utf-8', False)] True\n"),
     "unbuffered_order": ("import os, sys\nprint('a')\nsys.stdout.flush()\nos.write(1, b'b\\n')\nprint('c')", "a\nb\nc\n"),
 }  # fmt: skip
 

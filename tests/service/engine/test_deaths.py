@@ -65,7 +65,8 @@ async def test_a_plugin_that_cannot_be_loaded_is_said_at_the_start() -> None:
 
 async def test_stopped_lanes_are_replaced_and_gone() -> None:
     async with running(lanes=2, stuck_s=0.5, chunk_cpu_ms=0.001) as ask:
-        await ask(item("x"))
+        while len(ask.engine._dispatch.lanes.ready(sandboxed=False)) < 2:
+            await asyncio.sleep(0.02)
         stopped = [lane.pid for lane in ask.engine._dispatch.lanes.alive if lane.pid is not None]
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from assay.client import AsyncClient, Overloaded, RequestRefused
+from assay.client import AsyncClient, RequestRefused
 from assay.client.grpc_transport import to_request
 from assay.service.auth import KeyRing
 from assay.service.engine.engine import Engine
@@ -94,15 +94,22 @@ async def test_the_client_streams_over_it(address: str) -> None:
 async def test_a_faulty_batch_is_refused_with_its_problem(address: str) -> None:
     async with AsyncClient(f"grpc://{address}") as client:
         with pytest.raises(RequestRefused) as refused:
-            await client.score([item("x" * 5_000_000)])
+            await (
+                client.core()
+                .endpoints.all[0]
+                .transport.score(json.dumps({"items": [item("x" * 5_000_000)]}).encode(), timeout_s=None)
+            )
     assert refused.value.problem.field == "completion"
+
+
+async def test_a_completion_over_the_limit_is_not_excused(address: str) -> None:
+    async with AsyncClient(f"grpc://{address}") as client:
+        results = await client.score([item(), item("x" * 5_000_000), item()])
+    assert [r.reward for r in results] == [1, 0, 1]
 
 
 async def test_a_full_queue_says_when_to_come_back() -> None:
     async with served(limits={"queue_items": 2}) as (address, _):
-        async with AsyncClient(f"grpc://{address}", deadline_s=0.5) as client:
-            with pytest.raises((Overloaded, RequestRefused)):
-                await client.score([item(str(n)) for n in range(3)])
         slow = [item("sleep 3 x", verifier="obey", reference={"word": "x", "n": n}) for n in range(2)]
         async with grpc.aio.insecure_channel(address) as channel:
             score = channel.unary_unary(

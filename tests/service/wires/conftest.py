@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest_asyncio
 
-from ..http.conftest import served as served  # noqa: TID252 - the one way to serve the app
+from ..http.conftest import served as served
 
 EXACT = {"mode": "string", "gold": "{label}", "extract": "whole"}
 MAPPED = {"verifier": "exact", "reference": EXACT}

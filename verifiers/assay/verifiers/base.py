@@ -29,7 +29,7 @@ class Budget:
     verify_cpu_s: float = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Verdict:
     """What a verifier says of one candidate.
 
@@ -61,6 +61,8 @@ class Verifier(ABC, Generic[R, S]):
     budget: ClassVar[Budget] = Budget()
     sandboxed: ClassVar[bool] = False
     """True if `verify` runs programs: the engine then gives it a lane with a sandbox slot."""
+    needs_registry: ClassVar[bool] = False
+    """True if it is made with the registry that it is found in, to find others by name."""
 
     @abstractmethod
     def prepare(self, reference: R) -> S:

@@ -16,7 +16,7 @@ from typing import Any
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Message:
     """A chat message of the completion: the model's (`assistant`) or the environment's (`tool`)."""
 
@@ -28,7 +28,7 @@ class Message:
     reasoning_content: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Answer:
     """The part of the judged text after the thinking, and where it starts in the judged text."""
 
@@ -37,9 +37,12 @@ class Answer:
     message: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Candidate:
-    """What a verifier may read of an item. Fields that it does not declare in `reads` are unset."""
+    """What a verifier may read of an item, and never changes. Fields that it does not declare in `reads` are unset.
+
+    Not frozen, only because one is made for every item and frozen ones cost a call per field.
+    """
 
     messages: tuple[Message, ...]
     prefill: str = ""

@@ -21,9 +21,14 @@ from assay.wire.envelope import VerifierInfo
 
 BUILT_IN: dict[str, str] = {
     "code": "assay.verifiers.code:CodeVerifier",
+    "composite": "assay.verifiers.composite:CompositeVerifier",
     "exact": "assay.verifiers.exact:ExactVerifier",
+    "format": "assay.verifiers.format:FormatVerifier",
     "given": "assay.verifiers.given:GivenVerifier",
     "math": "assay.verifiers.math:MathVerifier",
+    "schema": "assay.verifiers.schema:SchemaVerifier",
+    "script": "assay.verifiers.script:ScriptVerifier",
+    "tool": "assay.verifiers.tool:ToolVerifier",
 }
 """Name -> where the class is."""
 
@@ -59,7 +64,8 @@ class Registry:
     def get(self, name: str) -> AnyVerifier:
         """The verifier of that name. Raises KeyError."""
         if name not in self._instances:
-            self._instances[name] = self._class(name)()
+            cls = self._class(name)
+            self._instances[name] = cls(self) if cls.needs_registry else cls()  # type: ignore[call-arg]
         return self._instances[name]
 
     def _class(self, name: str) -> type[AnyVerifier]:

@@ -11,8 +11,8 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -85,7 +85,8 @@ def _loader(entry: EntryPoint) -> Callable[[], Any]:
             return entry.load()
         except ImportError as error:
             extra = EXTRAS.get(entry.name, ("its extra", ""))[0]
-            raise Unusable(f"`assay {entry.name}` needs {extra}: pip install '{extra}' ({error})") from error
+            advice = f"pip install '{extra}' (Python >= 3.12)"
+            raise Unusable(f"`assay {entry.name}` needs {extra}: {advice} ({error})") from error
 
     return load
 
@@ -93,8 +94,18 @@ def _loader(entry: EntryPoint) -> Callable[[], Any]:
 app = typer.Typer(cls=Frame, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"assay {version('assay')}")
+        raise typer.Exit
+
+
 @app.callback()
-def frame() -> None:
+def frame(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Score what models wrote, with verdicts that can be trusted: a reward, or an honest no verdict."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
@@ -35,9 +36,11 @@ def check(
 ) -> None:
     """Score rows that carry `expected`; print those that differ, and last right/total."""
     client = connect(server or [], plugins=verifiers or [])
-    right, total = asyncio.run(_check(client, cases))
+    right, total, skipped = asyncio.run(_check(client, cases))
     if not total:
         raise Unusable("no row carries `expected`", source=cases)
+    if skipped:
+        print(f"assay: {skipped} rows carry no `expected` and were left out", file=sys.stderr)
     print(f"{right}/{total}")
     passed = right == total if minimum is None else right / total >= minimum
     raise typer.Exit(OK if passed else DIFFERS)
@@ -63,11 +66,12 @@ def check_expected(value: Any, row: Row, source: str) -> None:
             raise Unusable('`expected` is a number, null, "refused", or a list of these', line=row.line, source=source)
 
 
-async def _check(client: AsyncClient, source: str) -> tuple[int, int]:
+async def _check(client: AsyncClient, source: str) -> tuple[int, int, int]:
     right = total = 0
+    skipped = Counter[str]()
     async with client:
         with open_rows(source) as rows:
-            async for scored in score_rows(client, _with_expected(rows, source), window=WINDOW):
+            async for scored in score_rows(client, _with_expected(rows, source, skipped), window=WINDOW):
                 for row in scored.rows:
                     result = scored.answers[row.index].fields
                     total += 1
@@ -75,14 +79,16 @@ async def _check(client: AsyncClient, source: str) -> tuple[int, int]:
                         right += 1
                     else:
                         _print(row, result)
-    return right, total
+    return right, total, skipped.total()
 
 
-def _with_expected(rows: Iterable[Row], source: str) -> Iterator[Row]:
+def _with_expected(rows: Iterable[Row], source: str, skipped: Counter[str]) -> Iterator[Row]:
     for row in rows:
-        if "expected" in row.spans:
-            check_expected(row.value("expected"), row, source)
-            yield row
+        if "expected" not in row.spans:
+            skipped["no expected"] += 1
+            continue
+        check_expected(row.value("expected"), row, source)
+        yield row
 
 
 def _print(row: Row, result: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ import typer
 from assay.client._async import AsyncClient
 from assay.client.cli import _resume as resuming
 from assay.client.cli._connect import WINDOW, connect, run_label
+from assay.client.cli._escape import one_line
 from assay.client.cli._explain import explain
 from assay.client.cli._faults import OK, UNFINISHED, Unusable
 from assay.client.cli._files import (
@@ -47,6 +48,7 @@ class Job:
     defaults: bytes | None = None
     quiet: bool = False
     summary: Summary = field(default_factory=Summary)
+    explained: set[str] = field(default_factory=set)
 
 
 def score(
@@ -102,6 +104,8 @@ async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
                 await run_pass(client, job, rows, JsonlSink(stream, slim=job.slim))
     if not job.quiet:
         job.summary.print(sys.stderr)
+    for name in sorted(set(job.explain) - job.explained):
+        print(f"assay: --explain {one_line(name)}: no row of that id was scored", file=sys.stderr)
     return job.summary.retryable
 
 
@@ -177,4 +181,5 @@ def _report(job: Job, scored: Scored, progress: Progress) -> None:
     if job.explain:
         for row in scored.rows:
             if row.id in job.explain and row.index in scored.answers:
+                job.explained.add(row.id)
                 explain(row, scored.answers[row.index].fields, sys.stderr)

@@ -7,13 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.wire.base import Reference, WireModel
+from assay.wire.references.instructions import Count, Instruction, Positive, Rel, Word
 
-Rel = Literal["<", "<=", "==", ">=", ">"]
 Region = Literal["whole", "answer", "think"]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(gt=0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Word = Annotated[str, Field(min_length=1)]
 
 
 class SoftOverlong(WireModel):
@@ -46,28 +43,28 @@ class ThinkAnswer(WireModel):
     """One `<think>…</think>`, then one non-blank `<answer>…</answer>`."""
 
     type: Literal["think_answer"]
-    strict: bool = False
-    think_prefilled: bool = False
+    strict: bool = Field(False, description="Only white space outside of the two blocks.")
+    think_prefilled: bool = Field(False, description="The prompt already opened `<think>`.")
 
 
 class Think(WireModel):
     """One think block, first, with non-blank text after it."""
 
     type: Literal["think"]
-    strict: bool = False
-    think_prefilled: bool = False
+    strict: bool = Field(False, description="The thinking is not blank either.")
+    think_prefilled: bool = Field(False, description="The prompt already opened `<think>`.")
 
 
 class Plain(WireModel):
     """Constraints without parameters."""
 
-    type: Literal["all_caps", "all_lower", "no_comma", "title", "quoted"]
+    type: Literal["all_caps", "all_lower", "no_comma", "title", "quoted", "json"]
 
 
-class EndsWith(WireModel):
-    """The text ends with `text`."""
+class Edge(WireModel):
+    """The text starts, or ends, with `text`."""
 
-    type: Literal["ends_with"]
+    type: Literal["starts_with", "ends_with"]
     text: Word
 
 
@@ -123,6 +120,46 @@ class WordCount(WireModel):
     type: Literal["word_count"]
     rel: Rel
     n: Count
+
+
+class UnitCount(WireModel):
+    """How many sentences, highlighted stretches (`*…*`), or words in capitals."""
+
+    type: Literal["sentence_count", "highlights", "capital_words"]
+    rel: Rel
+    n: Count
+
+
+class ParagraphCount(WireModel):
+    """How many paragraphs."""
+
+    type: Literal["paragraph_count"]
+    rel: Rel
+    n: Count
+    separator: Word | None = Field(None, description="What stands between them (IFEval: `***`); default: blank lines.")
+
+
+class Sections(WireModel):
+    """How many sections: lines that start with `marker` and a number, such as `Section 3`."""
+
+    type: Literal["sections"]
+    marker: Word
+    rel: Rel
+    n: Count
+
+
+class TwoResponses(WireModel):
+    """Two different responses with `separator` between them."""
+
+    type: Literal["two_responses"]
+    separator: Word = "******"
+
+
+class OneOf(WireModel):
+    """The whole text is one of the options."""
+
+    type: Literal["one_of"]
+    options: list[Word] = Field(min_length=1)
 
 
 class CharCount(WireModel):
@@ -185,9 +222,10 @@ class LanguageConsistency(WireModel):
 
 
 Constraint = Annotated[
-    SoftOverlong | CosineLength | Repetition | ThinkAnswer | Think | Plain | EndsWith | Postscript
+    SoftOverlong | CosineLength | Repetition | ThinkAnswer | Think | Plain | Edge | Postscript
     | RepeatPrompt | Keywords | Forbidden | KeywordCount | WordCount | CharCount | Placeholders | Bullets
-    | NthParagraphFirstWord | CopySpan | Language | LanguageConsistency,
+    | NthParagraphFirstWord | CopySpan | Language | LanguageConsistency | UnitCount | ParagraphCount | Sections
+    | TwoResponses | OneOf | Instruction,
     Field(discriminator="type"),
 ]  # fmt: skip
 
@@ -196,5 +234,5 @@ class FormatReference(Reference):
     """Constraints, each 1 (met) or 0, but for the penalties, and how they add up."""
 
     constraints: list[Constraint] = Field(min_length=1)
-    aggregate: Literal["all", "mean", "sum"]
-    region: Region = "whole"
+    aggregate: Literal["all", "mean", "sum"] = Field(description="`all`: 1 if every value is 1, else 0.")
+    region: Region = Field("whole", description="The text that constraints look at; think constraints look at all.")

@@ -6,14 +6,29 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.wire.base import Reference
+from assay.wire.base import Reference, WireModel
+
+
+class ScriptLimits(WireModel):
+    """Limits of one run. Above the server's ceiling the row is refused, never clamped."""
+
+    wall_s: float | None = Field(None, gt=0, description="Wall seconds.")
+    cpu_s: float | None = Field(None, gt=0, description="CPU seconds.")
+    memory_mb: int | None = Field(None, gt=0, description="MiB.")
 
 
 class ScriptReference(Reference):
-    """A program that gets (completion, data, prompt) and returns a number, or `{score, reason}`."""
+    """A program that defines `verify(completion, data, prompt)`; it returns a number or `{score, reason}`."""
 
     language: Literal["python"]
-    source: str = Field(min_length=1)
+    source: str = Field(
+        min_length=1,
+        description="Python that defines `verify(completion, data, prompt)`. `completion` is the answer text.",
+    )
     data: Any = Field(None, description="Handed to the program as its reference data.")
-    env: str = "plain"
-    limits: dict[str, float] | None = None
+    gold: str | None = Field(
+        None, min_length=1, description="A right completion: the program must score it above 0, or refuses the row."
+    )
+    think: Literal["strip", "keep"] = Field("strip", description="`keep`: the program sees the thinking too.")
+    env: str = Field("plain", description="Package environment that the program may import from.")
+    limits: ScriptLimits | None = Field(None, description="Limits of each run.")

@@ -8,6 +8,7 @@ Standard library only.
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import struct
@@ -47,7 +48,29 @@ def warm(modules: list[str]) -> None:
             importlib.import_module(name)
     if "numpy" in sys.modules:
         importlib.import_module("numpy.random")
+    _make_output_streams()
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
+
+
+def _make_output_streams() -> None:
+    """Standard output and error as of an interpreter that was started on pipes, as every run is.
+
+    A stream asks its descriptor once whether it can seek; the zygote's own lead to files.
+    """
+    kept, ends = [os.dup(fd) for fd in (1, 2)], os.pipe()
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(ends[1], fd)
+        old = getattr(sys, name)
+        raw = io.FileIO(fd, "wb", closefd=False)
+        raw.name = f"<{name}>"
+        buffered = io.BufferedWriter(raw)
+        new = io.TextIOWrapper(buffered, "utf-8", old.errors, line_buffering=old.line_buffering)
+        new.mode = "w"  # type: ignore[misc]
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+        os.dup2(kept[fd - 1], fd)
+    for fd in (*kept, *ends):
+        os.close(fd)
 
 
 def _action_module(name: str) -> Any:

@@ -42,7 +42,7 @@ def prepare_interpreter(argv: list[str], path: str) -> None:
 
 def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
     """A standard stream on a descriptor that stays open."""
-    return io.TextIOWrapper(open(fd, mode, closefd=False), encoding="utf-8")
+    return io.TextIOWrapper(open(fd, mode, closefd=False), encoding="utf-8", errors="surrogateescape")
 
 
 def write_files(head: Head, blobs: list[bytes]) -> None:

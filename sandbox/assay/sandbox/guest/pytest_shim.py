@@ -1,14 +1,16 @@
 """As much of pytest as test code of datasets uses, as a module `pytest` inside the tests' jail.
 
-`raises`, `approx`, `fixture`, `mark.parametrize`, `param`, `fail`, `skip`, `importorskip`. Other marks
+`raises`, `approx`, `fixture`, `mark.parametrize`, `param`, `fail`, `skip`, `importorskip`, `capsys`. Other marks
 do nothing. Not covered: plugins, conftest files, fixtures of scope wider than a test.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import importlib
 import inspect
+import io
 import itertools
 import math
 import re
@@ -148,7 +150,26 @@ def run_function(function: Callable[..., Any], names: dict[str, Any], *bound: An
             function(*bound, **given)
 
 
+class _Captured:
+    """The `capsys` fixture."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self._out, self._err = io.StringIO(), io.StringIO()
+        stack.enter_context(contextlib.redirect_stdout(self._out))
+        stack.enter_context(contextlib.redirect_stderr(self._err))
+
+    def readouterr(self) -> Any:
+        """What was written since the last time: `out` and `err`."""
+        both = [stream.getvalue() for stream in (self._out, self._err)]
+        for stream in (self._out, self._err):
+            stream.seek(0)
+            stream.truncate()
+        return collections.namedtuple("CaptureResult", "out err")(*both)
+
+
 def _fixture_value(name: str, names: dict[str, Any], stack: contextlib.ExitStack) -> Any:
+    if name == "capsys" and name not in names:
+        return _Captured(stack)
     maker = names.get(name)
     if not getattr(maker, "__assay_fixture__", False):
         raise LookupError("no such fixture")

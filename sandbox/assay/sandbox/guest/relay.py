@@ -17,14 +17,24 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import importlib
-import operator
 import os
+import sys
 import threading
-import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from assay.sandbox.guest import stdtypes, values
+from assay.sandbox.guest.proxies import (
+    OPERATIONS,
+    Remote,
+    RemoteFunction,
+    RemoteIterator,
+    RemoteObject,
+    RemoteOpaque,
+    RemoteThing,
+    RemoteType,
+    unsupported,
+)
 
 MAX_MESSAGE_BYTES = 8 << 20
 _MAX_HANDLES = 100_000
@@ -38,205 +48,20 @@ class LyingObject(AssertionError):
     """An object claimed to equal a random sentinel."""
 
 
-def _not_found(*_: Any) -> Any:
-    raise TypeError("unsupported operation")
-
-
-def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    return lambda mine, other: operation(other, mine)
-
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int, "float": float,
-    "complex": complex, "abs": abs, "round": round, "iter": iter, "next": next, "reversed": reversed,
-    "format": format, "call": lambda target, *args, **keywords: target(*args, **keywords),
-    "dir": dir, "bytes": bytes, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
-    "enter": lambda target: type(target).__enter__(target),
-    "exit": lambda target, *args: type(target).__exit__(target, *args),
-    "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
-    "delitem": operator.delitem, "index": operator.index,
-    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{name: getattr(operator, name) for name in ("neg", "pos", "invert")},
-}  # fmt: skip
-_BINARY = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-)
-for _name in _BINARY:
-    OPERATIONS[_name] = getattr(operator, _name)
-    OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
-    OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
-_FORWARDED = tuple(
-    name for name in OPERATIONS if name not in ("eq", "ne", "hash", "dir", "call", "repr", "next", "bytes")
-)
-_HARMLESS = (
-    "len",
-    "bool",
-    "str",
-    "iter",
-    "getitem",
-    "setitem",
-    "delitem",
-    "enter",
-    "exit",
-    "reversed",
-    "format",
-)
-"""Operators that tell the object nothing of what the tests expect."""
-
-
-class Remote:
-    """What every proxy is: which peer, which handle."""
-
-    _peer: Peer
-    _handle: int
-
-    def __repr__(self) -> str:
-        return f"<remote {type(self).__name__}>"
-
-
-class RemoteFunction(Remote):
-    """A function of the other end."""
-
-    __name__ = "function"
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call it over there."""
-        return self._peer.operate("call", self._handle, args, keywords)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
-
-class RemoteIterator(Remote):
-    """An iterator or generator of the other end."""
-
-    def __iter__(self) -> RemoteIterator:
-        return self
-
-    def __next__(self) -> Any:
-        return self._peer.operate("next", self._handle)
-
-    def close(self) -> None:
-        """End the generator."""
-        self._peer.ask({"q": "get", "h": self._handle, "n": "close"})()
-
-    def send(self, value: Any) -> Any:
-        """Send a value into the generator."""
-        return self._peer.ask({"q": "get", "h": self._handle, "n": "send"})(value)
-
-
-class RemoteOpaque(Remote):
-    """An object of the other end that has no meaning here; true or false as it says."""
-
-    def __bool__(self) -> bool:
-        return self._peer.operate("bool", self._handle) is True
-
-
-class RemoteThing(Remote):
-    """An object of a class that the tests do not name."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self._peer.ask({"q": "get", "h": self._handle, "n": name})
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._peer.ask({"q": "set", "h": self._handle, "n": name, "v": self._peer.encode(value)})
-
-    def __delattr__(self, name: str) -> None:
-        self._peer.ask({"q": "del", "h": self._handle, "n": name})
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, RemoteThing):
-            return False
-        for side in (self, other):
-            side._peer.check_honest(side._handle)
-        return self._peer.operate("eq", self._handle, (other,)) is True
-
-    def __ne__(self, other: object) -> bool:
-        if not isinstance(other, RemoteThing):
-            return True
-        return self._peer.operate("ne", self._handle, (other,)) is True
-
-    def __hash__(self) -> int:
-        return int(self._peer.operate("hash", self._handle))
-
-    def __repr__(self) -> str:
-        return str(self._peer.operate("repr", self._handle))
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call it over there."""
-        return self._peer.operate("call", self._handle, args, keywords)
-
-    def __next__(self) -> Any:
-        return self._peer.operate("next", self._handle)
-
-
-class RemoteObject(RemoteThing):
-    """An instance of a class that the other end exports: all operators work."""
-
-    __hash__ = RemoteThing.__hash__
-
-
-def _forward(name: str) -> Any:
-    def method(self: RemoteThing, *args: Any) -> Any:
-        return self._peer.operate(name, self._handle, args)
-
-    return method
-
-
-for _name in _FORWARDED:
-    _owner = RemoteThing if _name in _HARMLESS else RemoteObject
-    setattr(_owner, f"__{_name.rstrip('_')}__", _forward(_name))
-
-
-class RemoteType(type):
-    """Metaclass of the proxies of exported classes: making and class attributes happen over there."""
-
-    _peer: Peer
-    _handle: int
-
-    def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        """Make an instance over there."""
-        return cls._peer.operate("call", cls._handle, args, keywords)
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return cls._peer.ask({"q": "get", "h": cls._handle, "n": name})
-
-    def __iter__(cls) -> Iterator[Any]:
-        return cls._peer.operate("iter", cls._handle)  # type: ignore[no-any-return]
-
-    def __len__(cls) -> int:
-        return int(cls._peer.operate("len", cls._handle))
-
-    def __bool__(cls) -> bool:
-        return True
-
-    def __getitem__(cls, key: Any) -> Any:
-        return cls._peer.operate("getitem", cls._handle, (key,))
-
-    def __contains__(cls, item: Any) -> bool:
-        return cls._peer.operate("contains", cls._handle, (item,)) is True
-
-
 class Peer:
     """One end of a relay. `exported` maps classes whose instances the other end may use to their names."""
 
-    def __init__(self, read_fd: int, write_fd: int, *, trusting: bool, own_module: str) -> None:
+    def __init__(
+        self,
+        read_fd: int,
+        write_fd: int,
+        *,
+        trusting: bool,
+        own_module: str,
+        printed: Callable[[], str] = str,
+    ) -> None:
+        self._printed = printed
+        """What the program printed since the last answer: goes with it, for tests that capture output."""
         self._read_fd, self._write_fd = read_fd, write_fd
         self._buffer = b""
         self.trusting = trusting
@@ -273,6 +98,8 @@ class Peer:
     def _conclude(self, answer: Any, arguments: list[Any]) -> Any:
         previous, self._arguments = self._arguments, arguments
         try:
+            if "o" in answer and isinstance(said := self.decode(answer["o"]), str):
+                sys.stdout.write(said.encode("utf-8", "replace").decode())
             for index, form in answer.get("m", []):
                 _refill(arguments[index], self.decode(form))
             if "x" in answer:
@@ -332,7 +159,11 @@ class Peer:
         else:
             answer = {"r": self._result(result, given)}
         changed = [[i, now] for i, item in enumerate(given) if (now := self._snapshot(item)) != before[i]]
-        return {**answer, "m": changed} if changed else answer
+        if changed:
+            answer["m"] = changed
+        if said := self._printed():
+            answer["o"] = self.encode(said)
+        return answer
 
     def _stopped(self, request: Any, error: StopIteration) -> Any:
         if request["q"] == "op" and request["n"] == "next":
@@ -344,7 +175,7 @@ class Peer:
         if what == "op":
             if not (self.trusting or name in ("call", "next", "iter") or self._is_own(target)):
                 raise TypeError("not offered to the program")
-            operation: Callable[..., Any] = OPERATIONS.get(name, _not_found)
+            operation: Callable[..., Any] = OPERATIONS.get(name, unsupported)
             return operation(target, *args, **keywords)
         if not self.trusting and (name.startswith("_") or not self._is_own(target)):
             raise AttributeError(name)
@@ -408,8 +239,6 @@ class Peer:
             if form is not None:
                 return form
         if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
-            return None
-        if kind.__name__ in ("TreeNode", "ListNode"):
             return None
         return self._make_handle(value, _sort(value, "th" if self.trusting else "op"))
 

@@ -5,19 +5,41 @@ It holds no test and no expectation; whatever it sends is a value.
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from typing import Any
 
 from assay.sandbox.guest import calls, program, relay, stdtypes, values
 
 READ_FD, WRITE_FD = 3, 4
+MAX_ECHO_CHARS = 1 << 16
 Head = dict[str, Any]
+
+
+class Echoing(io.TextIOWrapper):
+    """Standard output that also keeps what a call prints, so that tests which capture output see it."""
+
+    kept: str = ""
+
+    def write(self, text: str) -> int:
+        """Write, and keep up to a bound."""
+        if len(self.kept) < MAX_ECHO_CHARS:
+            self.kept += str.__str__(text)
+        return super().write(text)
+
+    def take(self) -> str:
+        """What was kept since the last time."""
+        kept, self.kept = self.kept[:MAX_ECHO_CHARS], ""
+        return kept
 
 
 def run(head: Head, blobs: list[bytes]) -> int:
     """Serve until the tests close the relay; returns the exit code."""
-    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution")
+    printed, original = Echoing(sys.stdout.buffer, encoding="utf-8", write_through=True), sys.stdout
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution", printed=printed.take)
     wanted = peer.receive()["want"]
+    sys.stdout = printed
     try:
         module, given = calls.load(head, blobs, extra={})
     except Exception as error:
@@ -32,6 +54,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
     except relay.PeerGone:
         return 0
     finally:
+        sys.stdout = original
         os.close(WRITE_FD)
 
 

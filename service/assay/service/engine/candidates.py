@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from assay.service.engine import strict_json
 from assay.service.engine.protocol import Job
-from assay.verifiers import Candidate, InvalidItem, Message
+from assay.verifiers import Candidate, InvalidItem, Message, strict_json
 
 _OPTIONAL_TEXT = ("tool_call_id", "name", "reasoning_content")
 

@@ -16,9 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from assay.service.engine import outcomes
 from assay.service.engine.lane import EngineLane
 from assay.service.engine.lanes import Lanes
-from assay.service.engine.protocol import Chunk, Job, Kind, Phase, Report, Reports
+from assay.service.engine.protocol import Chunk, Kind, Phase, Report, Reports
 from assay.service.engine.queue import FairQueue
 from assay.service.engine.sandboxes import SandboxHost
 from assay.service.engine.settings import EngineSettings
@@ -78,9 +79,9 @@ class Dispatcher:
 
     async def _open_sandbox(self) -> None:
         await self.sandbox.start()
-        if not self.sandbox.possible:
-            for ticket in self._queues[True].drain():
-                self._settle(ticket, _no_sandbox(ticket, self.sandbox.failure))
+        while not self.sandbox.possible and (waiting := self._queues[True].drain()):
+            for ticket in waiting:  # one that several wait for comes back to the queue for the others
+                self._settle(ticket, outcomes.no_sandbox(ticket, self.sandbox.failure))
 
     def _sandbox_ready(self) -> None:
         assert self._settings.sandbox is not None
@@ -90,6 +91,8 @@ class Dispatcher:
     def pump(self) -> None:
         """Give waiting tickets to lanes that have room."""
         for kind in (False, True):
+            if kind and not self.sandbox.ready:
+                continue
             self._pump_alone(kind)
             if self._alone[kind] and not self.lanes.ready(sandboxed=kind):
                 continue
@@ -139,7 +142,7 @@ class Dispatcher:
             ticket.running = True
             ticket.started = ticket.started or now
         references = {t.work.reference_digest: t.work.reference for t in tickets}
-        lane.give(Chunk(references, [_job(ticket) for ticket in tickets]), tickets)
+        lane.give(Chunk(references, [outcomes.job(ticket) for ticket in tickets]), tickets)
 
     def _cost(self, ticket: Ticket) -> float:
         name = ticket.work.facts.name
@@ -180,14 +183,14 @@ class Dispatcher:
         """What a report means at the ticket's stage."""
         if ticket.stage is Stage.CANARY:
             broken = report.kind in (Kind.FAILED, Kind.OVERRUN)
-            self._settle(ticket, _broken(ticket) if broken else _blamed(ticket))
+            self._settle(ticket, outcomes.broken(ticket) if broken else outcomes.blamed(ticket))
         elif report.kind == Kind.FAILED:
             ticket.detail = report.detail
             resources = report.detail.startswith(("MemoryError", "RecursionError"))
             self._suspect(ticket, "resource_limit" if resources else "verifier_error")
         elif report.kind == Kind.OVERRUN:
             ticket.reason = "resource_limit"
-            self._settle(ticket, _blamed(ticket))
+            self._settle(ticket, outcomes.blamed(ticket))
         elif report.kind == Kind.NEEDS_SANDBOX and not ticket.sandboxed:
             ticket.sandboxed, ticket.running = True, False
             self.put(ticket)
@@ -218,12 +221,12 @@ class Dispatcher:
         """The lane died on this ticket."""
         assert lane.last is not None
         if ticket.stage is Stage.CANARY:
-            self._settle(ticket, _broken(ticket))
+            self._settle(ticket, outcomes.broken(ticket))
         elif _foreign_kill(lane) and ticket.lost < FORGIVEN:
             ticket.lost += 1
             self._alone_again(ticket)
         elif lane.last.phase is Phase.PREPARE and ticket.stage is Stage.ALONE:
-            self._settle(ticket, _refused(ticket))
+            self._settle(ticket, outcomes.refused(ticket))
         else:
             self._suspect(ticket, "resource_limit")
 
@@ -243,7 +246,7 @@ class Dispatcher:
         ticket.lost += charged
         ticket.running = False
         if ticket.lost > FORGIVEN:
-            self._settle(ticket, _lost(ticket))
+            self._settle(ticket, outcomes.lost(ticket))
         elif ticket.stage is Stage.TOGETHER:
             self._queues[ticket.sandboxed].put_back(ticket)
         else:
@@ -256,13 +259,15 @@ class Dispatcher:
             waiting += queue
             queue.clear()
         for ticket in waiting:
-            self._settle(ticket, _lost(ticket))
+            self._settle(ticket, outcomes.lost(ticket))
 
     # --- the clock ---
 
     def watch(self) -> None:
         """Kill lanes whose item is over its budget or stuck, or whose items nobody wants any more."""
-        self.sandbox.watch()
+        if self.sandbox.watch():
+            self.lanes.retire_sandbox_lanes()
+        self.lanes.fill()
         for lane in self.lanes.alive:
             unwanted = bool(lane.assigned) and not any(t.wanted for t in lane.assigned)
             if lane.overrun() or (unwanted and time.monotonic() - lane.since > CANCELLED_AFTER_S):
@@ -270,41 +275,8 @@ class Dispatcher:
         self.pump()
 
 
-def _job(ticket: Ticket) -> Job:
-    work = ticket.work
-    text, messages = (work.completion, None) if isinstance(work.completion, str) else (None, work.completion)
-    return Job(
-        ticket.seq, work.facts.name, work.reference_digest, text, messages, work.fields, work.budget_s,
-        work.options.cpu_s, work.options.timeout_s, work.owner, work.options.explain, ticket.stage is Stage.CANARY,
-    )  # fmt: skip
-
-
 def _foreign_kill(lane: EngineLane) -> bool:
     """Killed by a SIGKILL that we did not send, or together with the forkserver."""
     if lane.killed_by_us:
         return False
     return lane.status is None or (os.WIFSIGNALED(lane.status) and os.WTERMSIG(lane.status) == signal.SIGKILL)
-
-
-def _blamed(ticket: Ticket) -> Report:
-    return Report(ticket.seq, Kind.VERDICT, reward=0.0, score=0.0, reason=ticket.reason)
-
-
-def _no_sandbox(ticket: Ticket, why: str) -> Report:
-    return Report(ticket.seq, Kind.NO_VERDICT, error="sandbox_unavailable", detail=why[:500], retryable=True)
-
-
-def _broken(ticket: Ticket) -> Report:
-    code = "verifier_error" if ticket.reason == "verifier_error" else "worker_lost"
-    detail = f"the verifier fails on this reference whatever the completion: {ticket.detail or 'its lane dies'}"
-    return Report(ticket.seq, Kind.NO_VERDICT, error=code, detail=detail, retryable=code == "worker_lost")
-
-
-def _refused(ticket: Ticket) -> Report:
-    detail = "reference: a lane died twice in prepare"
-    return Report(ticket.seq, Kind.NO_VERDICT, error="invalid_reference", detail=detail, field="reference")
-
-
-def _lost(ticket: Ticket) -> Report:
-    detail = "lanes died before they came to this item"
-    return Report(ticket.seq, Kind.NO_VERDICT, error="worker_lost", detail=detail, retryable=True)

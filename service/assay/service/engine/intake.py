@@ -7,7 +7,6 @@ Not covered here: what a reference, a message or a score holds; the lane checks 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from assay.service.engine import strict_json
+from assay.service.engine import envelopes
 from assay.service.engine.codecs import Codec, IllTyped, JsonCodec, MsgpackCodec
 from assay.service.engine.errors import EnvelopeFault
-from assay.service.engine.frames import FIELDS, Envelope, ItemFrame, OptionsFrame, json_of
+from assay.service.engine.frames import FIELDS, ItemFrame, OptionsFrame, json_of
 from assay.service.engine.settings import Limits
 from assay.service.engine.surrogates import replace_lone
 from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
@@ -44,7 +43,7 @@ class Intake:
     def read_json(self, body: bytes, *, owner: str) -> Batch:
         """A JSON body as a batch. Raises EnvelopeFault."""
         self._bound("body", len(body), self.limits.body_bytes)
-        body, places = _strict(body)
+        body, places = envelopes.strict(body)
         return self._read(body, JsonCodec(), owner, places)
 
     def read_msgpack(self, body: bytes, *, owner: str) -> Batch:
@@ -53,10 +52,10 @@ class Intake:
         return self._read(body, MsgpackCodec(), owner, [])
 
     def _read(self, body: bytes, codec: Codec, owner: str, places: list[int]) -> Batch:
-        envelope = _envelope(body, codec)
-        defaults = _defaults(envelope.defaults, codec)
+        envelope = envelopes.envelope(body, codec)
+        defaults = envelopes.defaults(envelope.defaults, codec)
         self._check_count(len(envelope.items))
-        touched = _touched(body, envelope.items, places)
+        touched = envelopes.touched(body, envelope.items, places)
         entries = [
             self._entry(index, bytes(raw), codec, defaults, owner, touched.get(index))
             for index, raw in enumerate(envelope.items)
@@ -74,7 +73,7 @@ class Intake:
     ) -> Batch:
         """Items that are cut apart already (protobuf) as a batch. Raises EnvelopeFault."""
         self._check_count(len(items))
-        _refuse_default_id(defaults)
+        envelopes.refuse_default_id(defaults)
         entries = [self._read_item(index, item, codec, defaults, owner) for index, item in enumerate(items)]
         return _batch(entries, owner, deadline_s)
 
@@ -89,7 +88,7 @@ class Intake:
         try:
             item: ItemFrame = codec.decode(raw, ItemFrame)
         except msgspec.ValidationError as error:
-            return Fault(_loose_id(raw, codec, index), "invalid_item", *_explain(error))
+            return Fault(_loose_id(raw, codec, index), "invalid_item", *envelopes.explain(error))
         if lone == "reference":
             _merge(item, defaults)
             return Fault(_name(item, index), "invalid_reference", "reference: a lone surrogate", "reference")
@@ -199,52 +198,6 @@ class _ItemFault(Exception):
         self.code, self.field, self.detail, self.retryable = code, field, detail, retryable
 
 
-def _strict(body: bytes) -> tuple[bytes, list[int]]:
-    """The body, known to be strict JSON but for lone surrogates, which are replaced. Raises EnvelopeFault."""
-    places: list[int] = []
-    try:
-        try:
-            strict_json.parse(body)
-        except strict_json.JsonFault as fault:
-            if fault.code != "invalid_unicode":
-                raise
-            body, places = replace_lone(body)
-            strict_json.parse(body)
-    except strict_json.JsonFault as fault:
-        raise EnvelopeFault(fault.code, fault.detail, status=400, limit=fault.limit) from None
-    return body, places
-
-
-def _envelope(body: bytes, codec: Codec) -> Envelope:
-    try:
-        envelope: Envelope = codec.decode(body, Envelope)
-    except msgspec.ValidationError as error:
-        detail, field = _explain(error)
-        raise EnvelopeFault("invalid_envelope", detail, field=field) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise EnvelopeFault("invalid_body", "the body cannot be decoded", status=400) from None
-    return envelope
-
-
-def _defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
-    if isinstance(raw, UnsetType):
-        return None
-    try:
-        defaults: ItemFrame | None = codec.decode(bytes(raw), ItemFrame | None)
-    except msgspec.ValidationError as error:
-        detail, field = _explain(error)
-        raise EnvelopeFault(
-            "invalid_envelope", f"defaults: {detail}", field=f"defaults.{field}" if field else "defaults"
-        ) from None
-    _refuse_default_id(defaults)
-    return defaults
-
-
-def _refuse_default_id(defaults: ItemFrame | None) -> None:
-    if defaults is not None and defaults.id is not UNSET:
-        raise EnvelopeFault("invalid_envelope", "defaults: id is an item's own", field="defaults.id")
-
-
 def _name(item: ItemFrame, index: int) -> str:
     return item.id if isinstance(item.id, str) else str(index)
 
@@ -252,7 +205,7 @@ def _name(item: ItemFrame, index: int) -> str:
 def _batch(entries: list[Work | Fault], owner: str, deadline_s: float | None) -> Batch:
     if len({entry.id for entry in entries}) != len(entries):
         raise EnvelopeFault("duplicate_id", "items: two items have the same id", field="items.id")
-    return Batch(entries=entries, owner=owner, deadline_s=_deadline(deadline_s))
+    return Batch(entries=entries, owner=owner, deadline_s=envelopes.deadline(deadline_s))
 
 
 def _merge(item: ItemFrame, defaults: ItemFrame | None) -> None:
@@ -260,12 +213,6 @@ def _merge(item: ItemFrame, defaults: ItemFrame | None) -> None:
         for name in FIELDS:
             if getattr(item, name) is UNSET:
                 setattr(item, name, getattr(defaults, name))
-
-
-def _deadline(value: float | None) -> float | None:
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise EnvelopeFault("invalid_envelope", "deadline_s: more than 0", field="deadline_s", limit=0)
-    return value
 
 
 def _fields(item: ItemFrame, facts: VerifierFacts, codec: Codec) -> dict[str, bytes]:
@@ -314,21 +261,6 @@ def _json(field: str, value: Any, codec: Codec) -> bytes:
 
 
 _POINTER = re.compile(rb'\{\s*"\$ref"\s*:')
-_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
-_AT = re.compile(r" - at `\$\.?(.*)`$")
-
-
-def _explain(error: msgspec.ValidationError) -> tuple[str, str | None]:
-    """What is wrong, and the field, from msgspec's message (which names types and fields, not values)."""
-    message = str(error)
-    at = _AT.search(message)
-    path = at[1] if at else ""
-    unknown = _UNKNOWN.search(message)
-    if unknown:
-        field = f"{path}.{unknown[1]}".lstrip(".")[:80]
-        return f"{field}: unknown field", field
-    wrong = _AT.sub("", message)[:120]
-    return (f"{path}: {wrong}" if path else wrong), path or None
 
 
 def _loose_id(raw: bytes, codec: Codec, index: int) -> str:
@@ -339,27 +271,3 @@ def _loose_id(raw: bytes, codec: Codec, index: int) -> str:
     except msgspec.MsgspecError:
         return str(index)
     return str(index) if text is None else str(text)
-
-
-def _touched(body: bytes, items: Sequence[Raw], places: list[int]) -> dict[int, str]:
-    """Which items hold a replaced surrogate, and whether it is in the reference."""
-    if not places:
-        return {}
-    touched: dict[int, str] = {}
-    cursor = 0
-    for index, raw in enumerate(map(bytes, items)):
-        start = body.index(raw, cursor)
-        cursor = start + len(raw)
-        inside = [place - start for place in places if start <= place < cursor]
-        if inside:
-            touched[index] = "reference" if _in_reference(raw, inside) else "text"
-    return touched
-
-
-def _in_reference(item: bytes, places: list[int]) -> bool:
-    try:
-        reference = bytes(msgspec.json.decode(item, type=dict[str, Raw]).get("reference", b""))
-    except msgspec.MsgspecError:
-        return False
-    start = item.index(reference)
-    return any(start <= place < start + len(reference) for place in places)

@@ -19,10 +19,9 @@ import msgspec
 from cachetools import LRUCache
 from pydantic import ValidationError
 
-from assay.service.engine import strict_json
 from assay.service.engine.candidates import candidate_of, holds_lexemes, plain
 from assay.service.engine.protocol import Job, Kind, Phase, Report
-from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict
+from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict, strict_json
 from assay.verifiers.registry import AnyVerifier, Registry
 
 EXTRACTED_CHARS = 2000

@@ -20,6 +20,8 @@ from assay.service.engine.tickets import Ticket
 CPU_SLACK_S = 0.5
 CPU_FACTOR = 1.5
 WALL_SLACK_S = 5.0
+START_S = 60.0
+"""Seconds to a lane's first word."""
 
 
 class State(Enum):
@@ -123,6 +125,8 @@ class EngineLane(asyncio.Protocol):
 
     def overrun(self) -> str | None:
         """Why the lane must be killed, if it must: its item is over its CPU budget, or stuck."""
+        if self.state is State.STARTING and time.monotonic() - self.since > START_S:
+            return "stuck"
         if not self.assigned or self._pid is None:
             return None
         moment = self.page.read()

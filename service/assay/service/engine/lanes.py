@@ -80,11 +80,15 @@ class Lanes:
             raise EngineUnavailable("no lane came up in time") from None
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
-        """From now on keep so many sandbox lanes too; those that hold a dead supervisor's channel go."""
+        """From now on keep so many sandbox lanes too."""
         self._channels, self._counts[True] = channels, count
-        for lane in self.ready(sandboxed=True):
-            lane.retire()
         self._fill()
+
+    def retire_sandbox_lanes(self) -> None:
+        """Their channels are dead."""
+        for lane in self.alive:
+            if lane.sandboxed:
+                lane.retire()
 
     def ready(self, *, sandboxed: bool) -> list[EngineLane]:
         """Lanes of a kind that can be given work."""
@@ -109,6 +113,11 @@ class Lanes:
         """Let a lane end and start another in its place."""
         lane.retire()
         self._fill()
+
+    def fill(self) -> None:
+        """Start what is missing: a slot may have been taken when its lane was to start."""
+        if not self.broken:
+            self._fill()
 
     def _fill(self) -> None:
         if self._closing or self._nursery.pid is None:

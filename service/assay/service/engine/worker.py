@@ -20,7 +20,6 @@ from types import FrameType
 
 import msgspec
 
-from assay.sandbox import found_languages
 from assay.service.engine.confine import confine
 from assay.service.engine.judge import Judge, Overrun
 from assay.service.engine.protocol import (
@@ -81,8 +80,6 @@ class Lane:
             pass
 
     def _confine(self) -> None:
-        if self._options.sandbox:
-            found_languages()  # looks at compilers, which the confined lane may not
         plugins = [Path(p).resolve().parent for p in self._options.plugins if p.endswith(".py")]
         confine(
             number=self._options.number % UIDS,

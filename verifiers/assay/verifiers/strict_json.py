@@ -1,4 +1,4 @@
-"""Strict JSON: one parser decides what the service takes for JSON, everywhere.
+"""Strict JSON: one parser decides what counts as JSON, in requests, rows and completions alike.
 
 Refused: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, nesting deeper than
 200, an integer of more than 4,300 digits, lone surrogates. Messages name the place, never the input.
@@ -6,7 +6,9 @@ Refused: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, 
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
 from typing import Any
 
 import jiter
@@ -57,3 +59,37 @@ def _fault(message: str) -> JsonFault:
         if needle in message.lower():
             return JsonFault(code, detail + where, limit)
     return JsonFault("invalid_json", "not valid JSON" + where)
+
+
+def value_of(text: str) -> Any:
+    """The JSON value that a text is, trimmed of JSON white space. Raises JsonFault.
+
+    Numbers are exact where they are whole (`5.0` is 5, 2^53 + 1 stays itself); a number out of a float's
+    range is a fault, like every other kind of text that is not strict JSON.
+    """
+    try:
+        return exact(parse(text.strip(" \t\r\n").encode()))
+    except UnicodeEncodeError:
+        raise JsonFault("invalid_unicode", "a lone surrogate") from None
+
+
+def exact(value: Any) -> Any:
+    """A parsed value with plain numbers: int where whole, else the nearest float. Raises JsonFault out of its range."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is dict:
+        return {key: exact(item) for key, item in value.items()}
+    if kind is list:
+        return [exact(item) for item in value]
+    return _number(str(value))
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise JsonFault("number_out_of_range", "a number out of a float's range")
+    if not number.is_integer():
+        return number
+    whole = Decimal(text)
+    return int(whole) if whole == whole.to_integral_value() else number

@@ -1,0 +1,227 @@
+"""`composite`: parts judged by their own verifiers, and combined.
+
+Every part is prepared with the row and refuses it where it is itself refused; every part is judged, always, and
+returned. A part that needs another part's reward is judged after it. A part without a verdict leaves the
+whole without one: an outage of a judge must not become a 0, nor a renormalised 1. Depth at most 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import ValidationError
+
+from assay.verifiers import presets
+from assay.verifiers.base import Budget, Verdict, Verifier
+from assay.verifiers.candidate import Candidate
+from assay.verifiers.composite import algebra
+from assay.verifiers.composite.parts import part_of
+from assay.verifiers.errors import InvalidReference, NoVerdict
+from assay.verifiers.registry import AnyVerifier, Registry
+from assay.verifiers.sandboxing import require_slot
+from assay.wire.references.composite import Combine, CompositeReference, Part
+
+DEPTH = 4
+_STUCK_S = 10.0
+"""Wall seconds granted to a part that names no bound of its own, where another one does."""
+
+
+@runtime_checkable
+class Dependent(Protocol):
+    """A verifier that may need the rewards of other parts of its composite."""
+
+    def siblings(self, spec: Any) -> frozenset[str]:
+        """The parts whose rewards it needs."""
+        ...
+
+    def verify_beside(self, spec: Any, candidate: Candidate, rewards: Mapping[str, float]) -> Verdict:
+        """Judge, given those rewards."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedPart:
+    """A part of a row with its verifier and what that made of the reference."""
+
+    part: Part
+    verifier: AnyVerifier
+    spec: Any
+
+    @property
+    def siblings(self) -> frozenset[str]:
+        """The parts that must be judged before this one."""
+        return self.verifier.siblings(self.spec) if isinstance(self.verifier, Dependent) else frozenset()
+
+    def verify(self, candidate: Candidate, rewards: Mapping[str, float]) -> Verdict:
+        """The part's verdict. Raises the part's `NoVerdict`, named."""
+        try:
+            if isinstance(self.verifier, Dependent):
+                return self.verifier.verify_beside(self.spec, candidate, rewards)
+            return self.verifier.verify(self.spec, candidate)
+        except NoVerdict as refused:
+            raise _named(refused, self.part.name) from refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompositeSpec:
+    """A row, ready to be judged by. `order`: indices of the parts, those that others need first."""
+
+    combine: Combine
+    primary: str | None
+    parts: tuple[PreparedPart, ...]
+    order: tuple[int, ...]
+
+
+class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
+    """Parts and their weights: sums, products, minima, gates."""
+
+    name = "composite"
+    version = 1
+    reference_model = CompositeReference
+    reads = frozenset(
+        {"completion", "prefill", "prompt", "completion_tokens", "completion_ids", "scores", "final_state",
+         "truncated", "options"}
+    )  # fmt: skip
+    budget = Budget(prepare_cpu_s=20.0, verify_cpu_s=60.0)
+    needs_registry = True
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def prepare(self, reference: CompositeReference) -> CompositeSpec:
+        """Prepare all parts. Raises `InvalidReference` with the part's field, and `NeedsSandbox`."""
+        return self._prepare(reference, 1)
+
+    def _prepare(self, reference: CompositeReference, depth: int) -> CompositeSpec:
+        if depth > DEPTH:
+            raise InvalidReference(f"composites nested deeper than {DEPTH}", field="parts")
+        if reference.preset is not None:
+            reference = _expanded(reference)
+        parts, combine = reference.parts, reference.combine
+        assert parts is not None and combine is not None
+        names = [part.name for part in parts]
+        if len(set(names)) < len(names):
+            raise InvalidReference("two parts of one name", field="parts")
+        if reference.primary is not None and reference.primary not in names:
+            raise InvalidReference("no such part", field="primary")
+        algebra.check(combine, names)
+        prepared = tuple(self._part(part, f"parts.{index}", depth) for index, part in enumerate(parts))
+        return CompositeSpec(combine=combine, primary=reference.primary, parts=prepared, order=_order(prepared))
+
+    def _part(self, part: Part, field: str, depth: int) -> PreparedPart:
+        verifier = self._verifier(part.verifier, f"{field}.verifier")
+        try:
+            model = _model(verifier, part.reference)
+            if verifier.sandboxed:
+                require_slot()
+            spec = self._prepare(model, depth + 1) if verifier is self else verifier.prepare(model)
+        except ValidationError as error:
+            raise _refusal(error, f"{field}.reference") from None
+        except InvalidReference as refused:
+            raise InvalidReference(refused.message, field=f"{field}.reference.{refused.field or ''}") from refused
+        return PreparedPart(part=part, verifier=verifier, spec=spec)
+
+    def _verifier(self, label: str, field: str) -> AnyVerifier:
+        name, _, version = label.partition("@")
+        try:
+            verifier = self._registry.get(name)
+        except KeyError:
+            raise InvalidReference("no such verifier", field=field) from None
+        if version and version != str(verifier.version):
+            raise InvalidReference("another version of this verifier is here", field=field)
+        return verifier
+
+    def wall_s(self, spec: CompositeSpec) -> float | None:
+        """The sum of the parts' own bounds; None where no part has one."""
+        bounds = [one.verifier.wall_s(one.spec) for one in spec.parts]
+        return sum(_STUCK_S if bound is None else bound for bound in bounds) if any(bounds) else None
+
+    def verify(self, spec: CompositeSpec, candidate: Candidate) -> Verdict:
+        """Judge all parts, combine. Raises a part's `NoVerdict`."""
+        verdicts: dict[str, Verdict] = {}
+        for index in spec.order:
+            one = spec.parts[index]
+            rewards = {name: verdict.reward for name, verdict in verdicts.items()}
+            verdicts[one.part.name] = one.verify(candidate, rewards)
+        return _verdict(spec, verdicts, candidate)
+
+
+def _expanded(reference: CompositeReference) -> CompositeReference:
+    """The composite that a preset stands for. Raises `InvalidReference`."""
+    text = json.dumps(presets.expand(reference.preset or "", reference.params or {}), allow_nan=False)
+    try:
+        return CompositeReference.model_validate_json(text)
+    except ValidationError as error:
+        raise _refusal(error, "params") from None
+
+
+def _model(verifier: AnyVerifier, reference: dict[str, Any]) -> Any:
+    """The reference as the verifier's model; numbers that keep their text (more than a float holds) keep it."""
+    if _keeps_text(reference):
+        return verifier.reference_model.model_validate(reference)
+    return verifier.reference_model.model_validate_json(json.dumps(reference, allow_nan=False))
+
+
+def _keeps_text(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_keeps_text, value.values()))
+    if isinstance(value, list):
+        return any(map(_keeps_text, value))
+    return isinstance(value, float) and type(value) is not float
+
+
+def _refusal(error: ValidationError, field: str) -> InvalidReference:
+    """pydantic's first complaint, without the input that it would echo."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(step)[:40] for step in first["loc"])
+    return InvalidReference(first["type"].replace("_", " "), field=f"{field}.{place}")
+
+
+def _order(parts: Sequence[PreparedPart]) -> tuple[int, ...]:
+    """Parts in order, each after those that it needs. Raises `InvalidReference` for a cycle or an unknown one."""
+    names = {one.part.name: index for index, one in enumerate(parts)}
+    order: list[int] = []
+    waiting = list(range(len(parts)))
+    while waiting:
+        done = {parts[index].part.name for index in order}
+        ready = [index for index in waiting if parts[index].siblings <= done]
+        if not ready:
+            unknown = any(not parts[index].siblings <= names.keys() for index in waiting)
+            raise InvalidReference("no such part" if unknown else "a cycle", field=f"parts.{waiting[0]}.reference")
+        order += ready
+        waiting = [index for index in waiting if index not in ready]
+    return tuple(order)
+
+
+def _named(refused: NoVerdict, name: str) -> NoVerdict:
+    """The same refusal, with the part's name before its message."""
+    return type(refused)(f"part {name[:80]}: {refused.message}", field=refused.field)
+
+
+def _verdict(spec: CompositeSpec, verdicts: Mapping[str, Verdict], candidate: Candidate) -> Verdict:
+    rewards = {name: verdict.reward for name, verdict in verdicts.items()}
+    reward, closed = algebra.combined(spec.combine, [one.part for one in spec.parts], rewards)
+    primary = _primary(spec, verdicts)
+    says = verdicts[primary or spec.parts[0].part.name]
+    explanation = {"primary": primary, "closed_gate": closed, "rewards": rewards}
+    return Verdict(
+        reward=reward,
+        score=says.score if primary else None,
+        reason="gate_closed" if closed is not None else says.reason,
+        extracted=says.extracted,
+        span=says.span,
+        message=says.message,
+        flags=tuple(dict.fromkeys(flag for verdict in verdicts.values() for flag in verdict.flags)),
+        parts=[part_of(one.part, one.verifier, verdicts[one.part.name]) for one in spec.parts],
+        explanation=explanation if candidate.explain else {},
+    )
+
+
+def _primary(spec: CompositeSpec, verdicts: Mapping[str, Verdict]) -> str | None:
+    """The part whose score is the composite's: as named, else the first that has one."""
+    if spec.primary is not None:
+        return spec.primary if verdicts[spec.primary].score is not None else None
+    return next((one.part.name for one in spec.parts if verdicts[one.part.name].score is not None), None)

@@ -1,0 +1,187 @@
+"""Constraints on words, characters and structure: IFEval's kinds, each a small function of its parameters.
+
+Where IFEval's public checker and its own wording differ, the wording counts (contract, appendix): a keyword is a whole
+word and never a pattern, a character is counted as asked, "exactly" is exact. As there, a blank text meets nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assay.verifiers import strict_json
+from assay.verifiers.format.judged import Judged, bare_word, count_words, is_word_char
+from assay.verifiers.format.relations import RELATIONS
+
+_PLACEHOLDER = re.compile(r"\[[^\[\]\n]++\]")
+_HIGHLIGHT = re.compile(r"\*\*(?=[^\s*])[^*\n]++(?<!\s)\*\*|\*(?=[^\s*])[^*\n]++(?<!\s)\*")
+_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)\n[ \t]*```", re.DOTALL)
+
+
+def all_caps(rule: Any, text: Judged) -> bool:
+    """At least one letter, none of lower case."""
+    return bool(text.letters) and not any(map(str.islower, text.letters)) and any(map(str.isupper, text.letters))
+
+
+def all_lower(rule: Any, text: Judged) -> bool:
+    """At least one letter, none of upper case."""
+    return (
+        bool(text.letters)
+        and not any(char.isupper() or char.istitle() for char in text.letters)
+        and any(map(str.islower, text.letters))
+    )
+
+
+def no_comma(rule: Any, text: Judged) -> bool:
+    """No comma (of any script)."""
+    return not any(comma in text.text for comma in ",，、،")
+
+
+def title(rule: Any, text: Judged) -> bool:
+    """`<<text>>` on one line, not blank."""
+    for line in text.lines:
+        start = line.find("<<")
+        end = line.find(">>", start + 2) if start >= 0 else -1
+        while start >= 0 and end >= 0:
+            if line[start + 2 : end].strip("<> \t"):
+                return True
+            start = line.find("<<", end)
+            end = line.find(">>", start + 2) if start >= 0 else -1
+    return False
+
+
+def quoted(rule: Any, text: Judged) -> bool:
+    """First and last of at least two characters are `"`."""
+    return len(text.trimmed) > 1 and text.trimmed[0] == text.trimmed[-1] == '"'
+
+
+def ends_with(rule: Any, text: Judged) -> bool:
+    """Ends with `text`; a closing quote and case do not matter."""
+    return text.trimmed.strip('"').casefold().endswith(rule.text.strip().casefold())
+
+
+def starts_with(rule: Any, text: Judged) -> bool:
+    """Starts with `text`; case does not matter."""
+    return text.trimmed.casefold().startswith(rule.text.strip().casefold())
+
+
+def postscript(rule: Any, text: Judged) -> bool:
+    """A line starts with `marker`."""
+    marker = rule.marker.strip().casefold()
+    return any(line.strip().casefold().startswith(marker) for line in text.lines)
+
+
+def repeat_prompt(rule: Any, text: Judged) -> bool:
+    """Starts with `prompt`; case does not matter."""
+    return text.trimmed.casefold().startswith(rule.prompt.strip().casefold())
+
+
+def keywords(rule: Any, text: Judged) -> bool:
+    """All, or any, of the words are there."""
+    found = (_there(word, rule.match, text) for word in rule.all or rule.any)
+    return all(found) if rule.all else any(found)
+
+
+def forbidden(rule: Any, text: Judged) -> bool:
+    """None of the words is there."""
+    return not any(_there(word, rule.match, text) for word in rule.any)
+
+
+def _there(word: str, match: str, text: Judged) -> bool:
+    folded = word.casefold()
+    return folded in text.folded and (match == "literal" or count_words(text.folded, folded) > 0)
+
+
+def keyword_count(rule: Any, text: Judged) -> bool:
+    """How often a word stands in the text."""
+    return RELATIONS[rule.rel](count_words(text.folded, rule.word.casefold()), rule.n)
+
+
+def word_count(rule: Any, text: Judged) -> bool:
+    """How many words."""
+    return RELATIONS[rule.rel](len(text.words), rule.n)
+
+
+def char_count(rule: Any, text: Judged) -> bool:
+    """How often a character stands in the text; the case of a letter does not matter."""
+    return RELATIONS[rule.rel](text.text.lower().count(rule.char.lower()), rule.n)
+
+
+def placeholders(rule: Any, text: Judged) -> bool:
+    """How many `[…]` that are not empty."""
+    return RELATIONS[rule.rel](len(_PLACEHOLDER.findall(text.text)), rule.n)
+
+
+def bullets(rule: Any, text: Judged) -> bool:
+    """Exactly n lines start with `- ` or `* `."""
+    return bool(sum(line.startswith(("- ", "* ")) for line in text.lines) == rule.n)
+
+
+def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
+    """Exactly so many paragraphs, the n-th of which starts with `word`."""
+    if len(text.paragraphs) != rule.paragraphs:
+        return False
+    paragraph, word = text.paragraphs[rule.n - 1].casefold(), bare_word(rule.word) or rule.word.casefold()
+    start = next((at for at, char in enumerate(paragraph) if is_word_char(char)), 0)
+    end = start + len(word)
+    return paragraph.startswith(word, start) and not (end < len(paragraph) and is_word_char(paragraph[end]))
+
+
+def copy_span(rule: Any, text: Judged) -> bool:
+    """The reply is words start…end of `text`."""
+    wanted = rule.text.casefold().split()[rule.start : rule.end + 1]
+    return bool(text.folded.split() == wanted)
+
+
+def sentence_count(rule: Any, text: Judged) -> bool:
+    """How many sentences."""
+    return RELATIONS[rule.rel](len(text.sentences), rule.n)
+
+
+def paragraph_count(rule: Any, text: Judged) -> bool:
+    """How many paragraphs, split at blank lines or at a separator of the row (IFEval: `***`)."""
+    if rule.separator is None:
+        return RELATIONS[rule.rel](len(text.paragraphs), rule.n)
+    return RELATIONS[rule.rel](sum(bool(part.strip()) for part in text.text.split(rule.separator)), rule.n)
+
+
+def highlights(rule: Any, text: Judged) -> bool:
+    """How many `*highlighted*` or `**highlighted**` stretches, none of them blank."""
+    return RELATIONS[rule.rel](len(_HIGHLIGHT.findall(text.text)), rule.n)
+
+
+def sections(rule: Any, text: Judged) -> bool:
+    """How many lines start with `marker` and a number, such as `Section 3`."""
+    marker = rule.marker.strip().casefold()
+    starts = (line.strip(" \t#*").casefold() for line in text.lines)
+    return RELATIONS[rule.rel](sum(_numbered(line, marker) for line in starts), rule.n)
+
+
+def _numbered(line: str, marker: str) -> bool:
+    return line.startswith(marker) and line[len(marker) :].lstrip()[:1].isdigit()
+
+
+def json(rule: Any, text: Judged) -> bool:
+    """The whole text, or what one code fence around it holds, is strict JSON."""
+    fence = _FENCE.fullmatch(text.trimmed)
+    try:
+        strict_json.value_of(fence[1] if fence else text.trimmed)
+    except strict_json.JsonFault:
+        return False
+    return True
+
+
+def two_responses(rule: Any, text: Judged) -> bool:
+    """Two different responses with the separator between them."""
+    parts = [part.strip() for part in text.text.split(rule.separator)]
+    return len(parts) == 2 and all(parts) and parts[0] != parts[1]
+
+
+def one_of(rule: Any, text: Judged) -> bool:
+    """The text is one of the options; case does not matter."""
+    return text.trimmed.casefold() in {option.strip().casefold() for option in rule.options}
+
+
+def capital_words(rule: Any, text: Judged) -> bool:
+    """How many words are all capitals."""
+    return RELATIONS[rule.rel](sum(map(str.isupper, text.words)), rule.n)

@@ -1,0 +1,284 @@
+"""Constraints on how words, sentences and lines follow each other: IFBench's kinds that need nothing downloaded.
+
+Where IFBench's public checker and its own wording differ, the wording counts (spans and trigrams are of words, not
+of characters). Words are compared without case and without punctuation at their ends. Left out: kinds that need
+a part-of-speech tagger, syllables, names or place lists.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from assay.verifiers.format.judged import Judged, bare_word, count_words
+from assay.verifiers.format.languages import english_stop_words
+from assay.verifiers.format.relations import RELATIONS
+
+_NUMBER = re.compile(r"(?<![\w.])\d++(?:[.,]\d++)*+")
+_CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
+_PRONOUN_WORDS = """
+i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
+we us our ours ourselves they them their theirs themselves
+"""
+_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_CLUSTER = re.compile(r"[^\W\d_aeiouAEIOU]{2}")
+
+
+def all_punctuation(rule: Any, text: Judged) -> bool:
+    """Every one of `. , ! ? ; :` is used."""
+    return all(mark in text.text for mark in ".,!?;:")
+
+
+def alphabet_words(rule: Any, text: Judged) -> bool:
+    """Each word starts with the letter after that of the word before, z followed by a."""
+    initials = [word[0] for word in text.bare_words]
+    return all("a" <= one <= "z" for one in initials) and all(
+        (ord(after) - ord(before)) % 26 == 1 for before, after in pairwise(initials)
+    )
+
+
+def no_repeated_initial(rule: Any, text: Judged) -> bool:
+    """No two words in a row start with the same letter."""
+    return all(before[0] != after[0] for before, after in pairwise(text.bare_words))
+
+
+def consonant_clusters(rule: Any, text: Judged) -> bool:
+    """Every word has two consonants in a row."""
+    return bool(text.bare_words) and all(map(_CLUSTER.search, text.bare_words))
+
+
+def emoji_endings(rule: Any, text: Judged) -> bool:
+    """Every line that is not blank ends with an emoji, and so does what follows every sentence's end."""
+    pieces = [piece.strip() for piece in re.split(r"[.!?]++(?=\s)|\n", text.text)]
+    return all(_is_emoji(piece.rstrip(".!?\ufe0f\u200d")[-1:]) for piece in pieces if any(map(str.isalnum, piece)))
+
+
+def _is_emoji(char: str) -> bool:
+    return char != "" and (unicodedata.category(char) == "So" or 0x1F3FB <= ord(char) <= 0x1F3FF)
+
+
+def last_first(rule: Any, text: Judged) -> bool:
+    """The last word of each sentence is the first of the next."""
+    words = [_bare(sentence) for sentence in text.sentences]
+    return len(words) > 1 and all(before[-1:] == after[:1] for before, after in pairwise(words))
+
+
+def paragraph_last_first(rule: Any, text: Judged) -> bool:
+    """Each paragraph ends with the word that it starts with."""
+    words = [_bare(paragraph) for paragraph in text.paragraphs]
+    return all(len(one) > 1 and one[0] == one[-1] for one in words)
+
+
+def no_whitespace(rule: Any, text: Judged) -> bool:
+    """No white space inside of the text."""
+    return len(text.words) == 1
+
+
+def one_word_per_line(rule: Any, text: Judged) -> bool:
+    """Every line holds one word."""
+    return all(len(line.split()) == 1 for line in text.trimmed.split("\n"))
+
+
+def prime_lengths(rule: Any, text: Judged) -> bool:
+    """The length of every word is a prime number."""
+    return bool(text.bare_words) and all(_is_prime(len(word)) for word in text.bare_words)
+
+
+def _is_prime(number: int) -> bool:
+    return 1 < number < 10_000 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+
+
+def stairs(rule: Any, text: Judged) -> bool:
+    """At least two lines, each indented more than the one before."""
+    lines = [line for line in text.lines if line.strip()]
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    return len(lines) > 1 and all(before < after for before, after in pairwise(indents))
+
+
+def sub_bullets(rule: Any, text: Judged) -> bool:
+    """Bullets with `*`, each with at least one indented `-` below it."""
+    marks = [line.strip()[:2] for line in text.lines if line.strip()[:2] in ("* ", "- ")]
+    ends = [*marks[1:], "* "]
+    return "* " in marks and all(after == "- " for mark, after in zip(marks, ends, strict=True) if mark == "* ")
+
+
+def title_case(rule: Any, text: Judged) -> bool:
+    """Every word that starts with a letter starts with a capital."""
+    starts = [word.lstrip("\"'([{*_“‘")[:1] for word in text.words]
+    return any(map(str.isalpha, starts)) and not any(map(str.islower, starts))
+
+
+def alliteration_increment(rule: Any, text: Judged) -> bool:
+    """Each sentence has a longer run of words of one initial than the sentence before."""
+    runs = [_longest_run([word[0] for word in _bare(sentence)]) for sentence in text.sentences]
+    return len(runs) > 1 and all(before < after for before, after in pairwise(runs))
+
+
+def _longest_run(initials: Sequence[str]) -> int:
+    longest = run = 1
+    for before, after in pairwise(initials):
+        run = run + 1 if before == after else 1
+        longest = max(longest, run)
+    return longest
+
+
+def _bare(text: str) -> list[str]:
+    return [bare for word in text.split() if (bare := bare_word(word))]
+
+
+def _tally(count: Callable[[Judged], int]) -> Callable[[Any, Judged], bool]:
+    return lambda rule, text: RELATIONS[rule.rel](count(text), rule.n)
+
+
+def word_range(rule: Any, text: Judged) -> bool:
+    """Between `min` and `max` words."""
+    return bool(rule.min <= len(text.words) <= rule.max)
+
+
+def palindromes(rule: Any, text: Judged) -> bool:
+    """How many words read the same backwards."""
+    found = sum(len(word) >= rule.min_length and word == word[::-1] for word in text.bare_words)
+    return RELATIONS[rule.rel](found, rule.n)
+
+
+def word_repeats(rule: Any, text: Judged) -> bool:
+    """No word occurs more than `max` times."""
+    return bool(max(Counter(text.bare_words).values(), default=0) <= rule.max)
+
+
+def word_at(rule: Any, text: Judged) -> bool:
+    """The n-th word is `word`."""
+    words = text.bare_words
+    if rule.sentence is not None:
+        sentence = _nth(text.sentences, rule.sentence)
+        words = _bare(sentence) if sentence else []
+    return bool(_nth(words, rule.n) == (bare_word(rule.word) or rule.word))
+
+
+def _nth(items: Sequence[str], place: int) -> str | None:
+    index = place - 1 if place > 0 else len(items) + place
+    return items[index] if 0 <= index < len(items) else None
+
+
+def sentence_keyword(rule: Any, text: Judged) -> bool:
+    """The n-th sentence holds `word`."""
+    sentence = _nth(text.sentences, rule.n)
+    return sentence is not None and count_words(sentence.casefold(), rule.word.casefold()) > 0
+
+
+def sentence_increment(rule: Any, text: Judged) -> bool:
+    """Each sentence has exactly `by` words more than the one before."""
+    lengths = [len(_bare(sentence)) for sentence in text.sentences]
+    return len(lengths) > 1 and all(after - before == rule.by for before, after in pairwise(lengths))
+
+
+def nested_brackets(rule: Any, text: Judged) -> bool:
+    """Brackets nested `depth` deep, none left open."""
+    open_: list[str] = []
+    deepest = 0
+    for char in text.text:
+        if char in "([{":
+            open_.append(char)
+            deepest = max(deepest, len(open_))
+        elif char in ")]}" and (not open_ or open_.pop() != _BRACKETS[char]):
+            return False
+    return not open_ and deepest >= rule.depth
+
+
+def nested_quotes(rule: Any, text: Judged) -> bool:
+    """Double and single quotes in turn, nested `depth` deep; an apostrophe inside a word is none."""
+    open_: list[str] = []
+    deepest = 0
+    padded = f" {text.text} "
+    for before, char, after in zip(padded, padded[1:], padded[2:], strict=False):
+        if char not in "\"'" or (before.isalnum() and after.isalnum()):
+            continue
+        if open_ and open_[-1] == char:
+            open_.pop()
+        else:
+            open_.append(char)
+            deepest = max(deepest, len(open_))
+    return not open_ and deepest >= rule.depth
+
+
+def list_lines(rule: Any, text: Judged) -> bool:
+    """How many lines start with `marker`."""
+    return RELATIONS[rule.rel](sum(line.lstrip().startswith(rule.marker) for line in text.lines), rule.n)
+
+
+def trigram_overlap(rule: Any, text: Judged) -> bool:
+    """The share of the text's word trigrams that stand in the row's text too."""
+    mine, theirs = _trigrams(text.bare_words), _trigrams(_bare(rule.text))
+    return bool(mine and abs(100 * len(mine & theirs) / len(mine) - rule.percent) <= rule.tolerance)
+
+
+def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
+    return set(zip(words, words[1:], words[2:], strict=False))
+
+
+def stop_word_ratio(rule: Any, text: Judged) -> bool:
+    """At most `max` percent of the words are stop words."""
+    stops = sum(word in english_stop_words() for word in text.bare_words)
+    return bool(100 * stops <= rule.max * len(text.bare_words))
+
+
+def sentence_types(rule: Any, text: Judged) -> bool:
+    """Statements, questions and exclamations in that ratio."""
+    ends = Counter(_type(sentence) for sentence in text.sentences)
+    wanted = {"statement": rule.statements, "question": rule.questions, "exclamation": rule.exclamations}
+    total, share = sum(ends.values()), sum(wanted.values())
+    return total > 0 and all(ends[kind] * share == part * total for kind, part in wanted.items())
+
+
+def _type(sentence: str) -> str:
+    end = sentence.rstrip("\"'”’)]」』")[-1:]
+    return {"?": "question", "？": "question", "!": "exclamation", "！": "exclamation"}.get(end, "statement")
+
+
+def reversed_text(rule: Any, text: Judged) -> bool:
+    """The text is the row's backwards."""
+    if rule.unit == "char":
+        return bool(text.trimmed == rule.text.strip()[::-1])
+    return bool(text.folded.split() == rule.text.casefold().split()[::-1])
+
+
+CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
+    "all_punctuation": all_punctuation,
+    "alliteration_increment": alliteration_increment,
+    "alphabet_words": alphabet_words,
+    "conjunctions": _tally(lambda text: len(_CONJUNCTIONS & set(text.bare_words))),
+    "consonant_clusters": consonant_clusters,
+    "distinct_vowels": _tally(lambda text: len(set("aeiou") & set(text.folded))),
+    "emoji_endings": emoji_endings,
+    "last_first": last_first,
+    "list_lines": list_lines,
+    "nested_brackets": nested_brackets,
+    "nested_quotes": nested_quotes,
+    "no_repeated_initial": no_repeated_initial,
+    "no_whitespace": no_whitespace,
+    "number_count": _tally(lambda text: len(_NUMBER.findall(text.text))),
+    "one_word_per_line": one_word_per_line,
+    "palindromes": palindromes,
+    "paragraph_last_first": paragraph_last_first,
+    "prime_lengths": prime_lengths,
+    "pronouns": _tally(lambda text: sum(word in _PRONOUNS for word in text.bare_words)),
+    "reversed_text": reversed_text,
+    "sentence_increment": sentence_increment,
+    "sentence_keyword": sentence_keyword,
+    "sentence_types": sentence_types,
+    "stairs": stairs,
+    "stop_word_ratio": stop_word_ratio,
+    "sub_bullets": sub_bullets,
+    "title_case": title_case,
+    "trigram_overlap": trigram_overlap,
+    "unique_words": _tally(lambda text: len(set(text.bare_words))),
+    "word_at": word_at,
+    "word_range": word_range,
+    "word_repeats": word_repeats,
+}
+"""Checks by the name of their kind."""

@@ -1,0 +1,56 @@
+"""The table of kinds: what checks a constraint, and what makes one of a row unusable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assay.verifiers.format import checks, instructions, languages
+from assay.verifiers.format.judged import Judged
+
+Check = Callable[[Any, Judged], bool]
+
+TEXT_CHECKS: Mapping[str, Check] = {
+    "all_caps": checks.all_caps,
+    "all_lower": checks.all_lower,
+    "bullets": checks.bullets,
+    "capital_words": checks.capital_words,
+    "char_count": checks.char_count,
+    "copy_span": checks.copy_span,
+    "ends_with": checks.ends_with,
+    "forbidden": checks.forbidden,
+    "highlights": checks.highlights,
+    "json": checks.json,
+    "keyword_count": checks.keyword_count,
+    "keywords": checks.keywords,
+    "no_comma": checks.no_comma,
+    "nth_paragraph_first_word": checks.nth_paragraph_first_word,
+    "one_of": checks.one_of,
+    "paragraph_count": checks.paragraph_count,
+    "placeholders": checks.placeholders,
+    "postscript": checks.postscript,
+    "quoted": checks.quoted,
+    "repeat_prompt": checks.repeat_prompt,
+    "sections": checks.sections,
+    "sentence_count": checks.sentence_count,
+    "starts_with": checks.starts_with,
+    "title": checks.title,
+    "two_responses": checks.two_responses,
+    "word_count": checks.word_count,
+    **instructions.CHECKS,
+}
+"""Checks of a text. A blank text meets none of them."""
+
+FAULTS: Mapping[str, Callable[[Any], str | None]] = {
+    "soft_overlong": lambda rule: "cache is more than max" if rule.cache > rule.max else None,
+    "nth_paragraph_first_word": lambda rule: "n is more than paragraphs" if rule.n > rule.paragraphs else None,
+    "copy_span": lambda rule: None if rule.start <= rule.end < len(rule.text.split()) else "no such words in text",
+    "language": lambda rule: None if languages.known(rule.code) else "unknown language",
+    "language_consistency": lambda rule: None if languages.known(rule.code) else "unknown language",
+    "ends_with": lambda rule: None if rule.text.strip() else "blank text",
+    "starts_with": lambda rule: None if rule.text.strip() else "blank text",
+    "postscript": lambda rule: None if rule.marker.strip() else "blank marker",
+    "repeat_prompt": lambda rule: None if rule.prompt.strip() else "blank prompt",
+    "sections": lambda rule: None if rule.marker.strip() else "blank marker",
+}
+"""What makes a constraint one that cannot be checked, or checks nothing."""

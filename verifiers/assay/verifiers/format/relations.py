@@ -1,0 +1,14 @@
+"""`rel` of a constraint."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+}

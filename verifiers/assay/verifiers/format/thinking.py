@@ -1,0 +1,29 @@
+"""The structure of thinking and answer: `think_answer` and `think`. Tags are counted, never repaired."""
+
+from __future__ import annotations
+
+import re
+
+_TAG = re.compile(r"</?(?:think|answer)>")
+
+
+def think_answer(text: str, *, strict: bool) -> bool:
+    """One think block, then one non-blank answer block; `strict`: only white space outside of them."""
+    tags = list(_TAG.finditer(text))
+    if [tag[0] for tag in tags] != ["<think>", "</think>", "<answer>", "</answer>"]:
+        return False
+    if not text[tags[2].end() : tags[3].start()].strip():
+        return False
+    outside = text[: tags[0].start()] + text[tags[1].end() : tags[2].start()] + text[tags[3].end() :]
+    return not strict or not outside.strip()
+
+
+def think(text: str, *, strict: bool) -> bool:
+    """One think block, first, with non-blank text after it; `strict`: the block itself is not blank either."""
+    tags = [tag for tag in _TAG.finditer(text) if "think" in tag[0]]
+    if [tag[0] for tag in tags] != ["<think>", "</think>"]:
+        return False
+    first, last = tags
+    if text[: first.start()].strip() or not text[last.end() :].strip():
+        return False
+    return not strict or bool(text[first.end() : last.start()].strip())

@@ -1,0 +1,35 @@
+"""JSON Schema (2020-12 unless `$schema` names another published draft), compiled once, by jsonschema-rs.
+
+Nothing is ever fetched: a `$ref` that leaves the schema refuses the row. Patterns run on a linear-time
+engine; look-around and back-references refuse the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema_rs
+
+from assay.verifiers import strict_json
+from assay.verifiers.errors import InvalidReference
+
+_PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 22)
+
+
+def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> Callable[[Any], bool]:
+    """A test whether a JSON value is valid. Raises `InvalidReference` without echoing the schema."""
+    if not isinstance(schema, (dict, bool)):
+        raise InvalidReference("a schema is an object or a boolean", field=field)
+    try:
+        validator = jsonschema_rs.validator_for(
+            strict_json.exact(schema), retriever=_refuse, validate_formats=assert_format, pattern_options=_PATTERNS
+        )
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:
+        raise InvalidReference("not a schema, or one that refers to another document", field=field) from error
+    valid: Callable[[Any], bool] = validator.is_valid
+    return valid
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError("no document is fetched")

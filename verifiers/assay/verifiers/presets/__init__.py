@@ -1,0 +1,63 @@
+"""Rewards of published recipes, by name: composites with blanks, as data files beside this one.
+
+A row says `{"preset": name, "params": {…}}` in place of `parts` and `combine`. In a file, `{"$param": p}` stands for a
+parameter's value, put there as it is and never expanded again, and `{"$switch": p, "cases": {…}}` for the case that a
+parameter names. A parameter without a default is required; an unknown one refuses the row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from assay.verifiers.errors import InvalidReference
+
+
+def names() -> list[str]:
+    """The presets that there are."""
+    found = (entry.name.removesuffix(".json") for entry in files(__package__).iterdir() if entry.name.endswith(".json"))
+    return sorted(found)
+
+
+@cache
+def load(name: str) -> Mapping[str, Any]:
+    """A preset as its file says it: `summary`, `source`, `params`, `reference`. Raises KeyError."""
+    if name not in names():
+        raise KeyError(name)
+    preset: dict[str, Any] = json.loads(files(__package__).joinpath(f"{name}.json").read_text("utf-8"))
+    return preset
+
+
+def expand(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The composite's reference that a preset stands for. Raises `InvalidReference`."""
+    try:
+        preset = load(name)
+    except KeyError:
+        raise InvalidReference(f"the presets are {', '.join(names())}", field="preset") from None
+    known = preset["params"]
+    for stray in params.keys() - known.keys():
+        raise InvalidReference(f"the preset's parameters are {', '.join(known)}", field=f"params.{stray[:40]}")
+    values = {key: params.get(key, entry.get("default")) for key, entry in known.items()}
+    missing = [key for key, entry in known.items() if key not in params and "default" not in entry]
+    if missing:
+        raise InvalidReference("the preset needs it", field=f"params.{missing[0]}")
+    reference: dict[str, Any] = _filled(preset["reference"], values)
+    return reference
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(template, list):
+        return [_filled(item, values) for item in template]
+    if not isinstance(template, dict):
+        return template
+    if "$param" in template:
+        return values[template["$param"]]
+    if "$switch" in template:
+        chosen, cases = values[template["$switch"]], template["cases"]
+        if not isinstance(chosen, str) or chosen not in cases:
+            raise InvalidReference(f"one of {', '.join(cases)}", field=f"params.{template['$switch']}")
+        return _filled(cases[chosen], values)
+    return {key: _filled(item, values) for key, item in template.items()}

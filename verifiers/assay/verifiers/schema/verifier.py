@@ -1,0 +1,100 @@
+"""`schema`: the answer, or the arguments of the one call, is strict JSON, valid, and equal to the gold if there is one.
+
+JSON is read by the service's one strict parser: NaN, duplicate keys, single quotes, text after it, a nest deeper
+than 200 and a number of more than 4,300 digits are no JSON, and cost no more than their length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.verifiers import strict_json
+from assay.verifiers.base import Budget, Verdict, Verifier, binary
+from assay.verifiers.candidate import Candidate
+from assay.verifiers.errors import InvalidReference
+from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, has_matchers
+from assay.verifiers.tool.attempts import Options
+from assay.verifiers.tool.reading import read
+from assay.wire.references.schema import SchemaReference
+
+_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)\n[ \t]*```", re.DOTALL)
+_READ = Options()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaSpec:
+    """A row, ready to be judged by."""
+
+    reference: SchemaReference
+    valid: Callable[[Any], bool]
+    gold: Matcher | None
+
+
+class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
+    """JSON in the completion, or as a tool's arguments, against a JSON Schema and a gold."""
+
+    name = "schema"
+    version = 1
+    reference_model = SchemaReference
+    budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
+
+    def prepare(self, reference: SchemaReference) -> SchemaSpec:
+        """Compile schema and gold. Raises `InvalidReference`; a plain gold must be valid itself."""
+        if reference.tool is not None and reference.mode != "tool_call":
+            raise InvalidReference("goes with mode tool_call", field="tool")
+        valid = compile_schema(reference.schema_, "schema", assert_format=reference.assert_format)
+        if "gold" not in reference.model_fields_set:
+            return SchemaSpec(reference=reference, valid=valid, gold=None)
+        if not has_matchers(reference.gold) and not valid(reference.gold):
+            raise InvalidReference("not valid against the schema", field="gold")
+        return SchemaSpec(reference=reference, valid=valid, gold=compile_matcher(reference.gold, "gold"))
+
+    def verify(self, spec: SchemaSpec, candidate: Candidate) -> Verdict:
+        """Read the JSON, validate, compare."""
+        if spec.reference.mode == "tool_call":
+            return _judge_call(spec, candidate)
+        answer = candidate.answer
+        if answer is None or not answer.text.strip():
+            return binary(False, "no_answer", message=candidate.message_index)
+        text, start = _json_text(answer.text, fenced=spec.reference.extract == "fence_ok")
+        where: dict[str, Any] = {
+            "span": (answer.offset + start, answer.offset + start + len(text)),
+            "message": answer.message,
+        }
+        try:
+            value = strict_json.value_of(text)
+        except strict_json.JsonFault as fault:
+            explanation = {"why": fault.detail} if candidate.explain else {}
+            return binary(False, "unparsed", explanation=explanation, **where)
+        return _judge(spec, value, where)
+
+
+def _json_text(text: str, *, fenced: bool) -> tuple[str, int]:
+    """The text that should be JSON, and where it starts."""
+    trimmed = text.strip()
+    start = text.find(trimmed)
+    if fenced and (fence := _FENCE.fullmatch(trimmed)):
+        return fence[1], start + fence.start(1)
+    return trimmed, start
+
+
+def _judge(spec: SchemaSpec, value: Any, where: dict[str, Any]) -> Verdict:
+    if not spec.valid(value):
+        return binary(False, "schema_mismatch", extracted=value, **where)
+    equal = spec.gold is None or spec.gold(value)
+    return binary(equal, extracted=value, **where)
+
+
+def _judge_call(spec: SchemaSpec, candidate: Candidate) -> Verdict:
+    reply = read(candidate, syntax="auto", options=_READ)
+    if reply.failures:
+        return binary(False, "malformed_call", message=reply.failures[0].message)
+    if len(reply.calls) != 1:
+        return binary(False, "call_mismatch" if reply.calls else "no_call", message=candidate.message_index)
+    call = reply.calls[0]
+    if spec.reference.tool is not None and call.name != spec.reference.tool:
+        return binary(False, "unknown_tool", message=call.message)
+    return _judge(spec, call.args, {"span": call.span, "message": call.message})

@@ -1,0 +1,92 @@
+"""Expectations of what was called: `calls`, `no_call`, and the state that calls led to."""
+
+from __future__ import annotations
+
+from assay.verifiers.candidate import Candidate
+from assay.verifiers.errors import InvalidItem, InvalidReference
+from assay.verifiers.matchers import compile_matcher
+from assay.verifiers.tool.matching import Spare, all_matched, matches_any_order, matches_in_order, most_matched
+from assay.verifiers.tool.outcome import Context, Judge, Outcome
+from assay.verifiers.tool.paths import parse_path, without
+from assay.verifiers.tool.reading import Reply
+from assay.wire.references.tool import Expectation
+
+
+def calls(expect: Expectation, context: Context, field: str) -> Judge:
+    """`calls`: each expected call takes a call of its own; `extra_calls` says what may be left over."""
+    wanted = [context.wanted(call, f"{field}.calls.{index}") for index, call in enumerate(expect.calls or ())]
+    spare, ordered, most = _spare(expect, context), expect.order == "strict", expect.max_calls
+    match = matches_in_order if ordered else matches_any_order
+    if most is not None and most < len(wanted):
+        raise InvalidReference("fewer than the expected calls", field=f"{field}.max_calls")
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        if context.f1:
+            return _f1(reply, most_matched(wanted, reply.calls, ordered=ordered), len(wanted), spare, expect)
+        if reply.failures:
+            return Outcome(0.0, "malformed_call")
+        if context.unknown_tool(reply):
+            return Outcome(0.0, "unknown_tool")
+        if not reply.calls:
+            return Outcome(0.0, "no_call")
+        if most is not None and len(reply.calls) > most:
+            return Outcome(0.0, "too_many_calls")
+        return Outcome.of(match(wanted, reply.calls, spare), "call_mismatch")
+
+    return judge
+
+
+def _spare(expect: Expectation, context: Context) -> Spare:
+    """Whether a call may be left over."""
+    if expect.extra_calls == "allow":
+        return lambda call: True
+    tools = context.options.tools or {}
+    if expect.extra_calls == "read_only":
+        return lambda call: (tool := tools.get(call.name or "")) is not None and tool.read_only
+    return lambda call: False
+
+
+def _f1(reply: Reply, matched: int, wanted: int, spare: Spare, expect: Expectation) -> Outcome:
+    """Harmonic mean of precision and recall over calls; failed attempts and calls that may not be spare count."""
+    counted = [call for call in reply.calls if not spare(call)]
+    made = max(matched, len(counted)) + len(reply.failures)
+    if expect.max_calls is not None and len(reply.calls) > expect.max_calls:
+        return Outcome(0.0, "too_many_calls")
+    score = 2 * matched / (made + wanted)
+    return Outcome(score, "equal" if score == 1 else "malformed_call" if reply.failures else "call_mismatch")
+
+
+def no_call(expect: Expectation, context: Context, field: str) -> Judge:
+    """`no_call`: nothing was called, and nothing was tried. A thinking that never ends is no abstention."""
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        if reply.failures:
+            return Outcome(0.0, "malformed_call")
+        if reply.calls:
+            return Outcome(0.0, "unexpected_call")
+        return Outcome.of(not reply.unfinished, "no_answer")
+
+    return judge
+
+
+def state(expect: Expectation, context: Context, field: str) -> Judge:
+    """`state`: equal to the recorded `final_state` without the ignored paths; other calls are free."""
+    paths = [parse_path(pointer, f"{field}.ignore_paths") for pointer in expect.ignore_paths or ()]
+    if () in paths:
+        raise InvalidReference("ignores the whole state", field=f"{field}.ignore_paths")
+    matches = compile_matcher(without(expect.state, paths), f"{field}.state")
+    required = [context.wanted(call, f"{field}.required_calls") for call in expect.required_calls or ()]
+    forbidden = [context.wanted(call, f"{field}.forbidden_calls") for call in expect.forbidden_calls or ()]
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        if not candidate.has_final_state:
+            raise InvalidItem("no state was recorded", field="final_state")
+        if context.unknown_tool(reply):
+            return Outcome(0.0, "unknown_tool")
+        if any(want.accepts(call) for call in reply.calls for want in forbidden):
+            return Outcome(0.0, "forbidden_call")
+        if not all_matched(required, reply.calls):
+            return Outcome(0.0, "call_mismatch")
+        return Outcome.of(matches(without(candidate.final_state, paths)), "state_mismatch")
+
+    return judge

@@ -1,0 +1,81 @@
+"""Expected calls against made calls: each expected call takes a call of its own.
+
+`any`: maximum matching, so that a lenient expectation cannot strand a strict one. `strict`: the expected
+calls are an ordered subsequence. What may be left over: nothing, anything, or calls of read-only tools. The
+latter two need no search over all matchings: if all expected calls can be matched, and all calls that may not be
+left over can be, then one matching does both (Mendelsohn and Dulmage, 1958).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.verifiers.matchers import Matcher, maximum_matching
+from assay.verifiers.tool.attempts import Attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A call that a row expects."""
+
+    name: str
+    args: Matcher
+
+    def accepts(self, call: Attempt) -> bool:
+        """Whether a call is that call."""
+        return call.name == self.name and self.args(call.args)
+
+
+Spare = Callable[[Attempt], bool]
+"""Whether a call may be left over."""
+
+
+def edges_of(wanted: Sequence[Wanted], calls: Sequence[Attempt]) -> list[list[int]]:
+    """For each expected call the indices of the calls that it accepts."""
+    return [[index for index, call in enumerate(calls) if want.accepts(call)] for want in wanted]
+
+
+def all_matched(wanted: Sequence[Wanted], calls: Sequence[Attempt]) -> bool:
+    """Whether every expected call has a call of its own."""
+    return -1 not in maximum_matching(edges_of(wanted, calls), len(calls))
+
+
+def matches_any_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare: Spare) -> bool:
+    """Whether all expected calls are matched and only spare calls are left over."""
+    edges = edges_of(wanted, calls)
+    if -1 in maximum_matching(edges, len(calls)):
+        return False
+    if len(calls) == len(wanted):
+        return True
+    needed = [index for index, call in enumerate(calls) if not spare(call)]
+    if len(needed) > len(wanted):
+        return False
+    back: list[list[int]] = [[] for _ in calls]
+    for want, accepted in enumerate(edges):
+        for index in accepted:
+            back[index].append(want)
+    return -1 not in maximum_matching([back[index] for index in needed], len(wanted))
+
+
+def matches_in_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare: Spare) -> bool:
+    """Whether the expected calls are a subsequence of the calls, and the others are spare."""
+    reached = {0}
+    for call in calls:
+        free = spare(call)
+        after = set(reached) if free else set()
+        after |= {count + 1 for count in reached if count < len(wanted) and wanted[count].accepts(call)}
+        reached = after
+    return len(wanted) in reached
+
+
+def most_matched(wanted: Sequence[Wanted], calls: Sequence[Attempt], *, ordered: bool) -> int:
+    """How many expected calls can be matched at once (in order: the longest common subsequence)."""
+    if not ordered:
+        return sum(node >= 0 for node in maximum_matching(edges_of(wanted, calls), len(calls)))
+    row = [0] * (len(wanted) + 1)
+    for call in calls:
+        before = row[:]
+        for index, want in enumerate(wanted):
+            row[index + 1] = max(row[index], before[index + 1], before[index] + want.accepts(call))
+    return row[-1]

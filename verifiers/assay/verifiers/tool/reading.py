@@ -1,0 +1,114 @@
+"""What a completion did: its calls and failed attempts, in order, and the results that the environment recorded.
+
+Every assistant message is read: its `tool_calls`, and its text in the row's syntax, thinking left out. A
+thinking that never closes leaves no text. A `tool` message counts only where its id answers an earlier call:
+the latest such call is the one it belongs to. Nothing that the model wrote is ever a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from assay.verifiers import strict_json
+from assay.verifiers.candidate import Candidate, Message, thinking_end
+from assay.verifiers.tool.attempts import MAX_CALLS, Attempt, Fault, Options
+from assay.verifiers.tool.scanner import checked_call, decoded, plain_numbers
+from assay.verifiers.tool.syntaxes import read_text
+from assay.verifiers.tool.thinking import read_after_thinking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A result that the environment gave: the call that it answers, and its text."""
+
+    call: Attempt
+    text: str
+
+    @cached_property
+    def value(self) -> tuple[Any] | None:
+        """The JSON value of the text, boxed; None where it is not JSON."""
+        try:
+            return (strict_json.value_of(self.text),)
+        except strict_json.JsonFault:
+            return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """Everything that a completion did. `unfinished`: the last thinking never closed."""
+
+    attempts: tuple[Attempt, ...]
+    results: tuple[Recorded, ...]
+    unfinished: bool
+
+    @cached_property
+    def calls(self) -> list[Attempt]:
+        """The attempts that are calls."""
+        return [attempt for attempt in self.attempts if attempt.ok]
+
+    @cached_property
+    def failures(self) -> list[Attempt]:
+        """The attempts that failed."""
+        return [attempt for attempt in self.attempts if not attempt.ok]
+
+
+def read(candidate: Candidate, *, syntax: str, options: Options, keep_thinking: bool = False) -> Reply:
+    """Read all messages of a completion."""
+    attempts: list[Attempt] = []
+    results: list[Recorded] = []
+    by_id: dict[str, Attempt] = {}
+    prefill, unfinished = candidate.prefill, False
+    for index, message in enumerate(candidate.messages):
+        if message.role == "assistant":
+            found = _of_entries(message, index, options)
+            in_text, unfinished = _of_text(message, prefill, keep_thinking, syntax, options)
+            found += [_at(attempt, index) if index else attempt for attempt in in_text]
+            prefill = ""
+            attempts += found
+            by_id.update((attempt.id, attempt) for attempt in found if attempt.id is not None)
+        elif message.role == "tool" and message.tool_call_id in by_id:
+            results.append(Recorded(call=by_id[message.tool_call_id], text=message.content or ""))
+    return Reply(attempts=tuple(attempts), results=tuple(results), unfinished=unfinished)
+
+
+def _of_text(
+    message: Message, prefill: str, keep_thinking: bool, syntax: str, options: Options
+) -> tuple[list[Attempt], bool]:
+    """The attempts in the message's text, and whether its thinking never ended."""
+    text = message.content or ""
+    if not text:
+        return [], thinking_end("", prefill=prefill) is None
+    if keep_thinking:
+        return read_text(text, syntax, options), False
+    return read_after_thinking(text, prefill, lambda start: read_text(text, syntax, options, start=start))
+
+
+def _of_entries(message: Message, index: int, options: Options) -> list[Attempt]:
+    found = [_of_entry(entry, index, options) for entry in (message.tool_calls or ())[:MAX_CALLS]]
+    if len(message.tool_calls or ()) > MAX_CALLS:
+        found.append(Attempt(reason="too_many", message=index))
+    return found
+
+
+def _at(attempt: Attempt, index: int) -> Attempt:
+    return Attempt(
+        name=attempt.name, args=attempt.args, reason=attempt.reason, span=attempt.span, message=index, id=attempt.id
+    )
+
+
+def _of_entry(entry: Mapping[str, Any], index: int, options: Options) -> Attempt:
+    """One entry of `tool_calls`: `{id, function: {name, arguments}}`, arguments as JSON text or an object."""
+    given = entry.get("id")
+    call_id = given if isinstance(given, str) else None
+    function = entry.get("function", entry)
+    try:
+        if not isinstance(function, Mapping):
+            raise Fault("markup")
+        args = function.get("arguments")
+        args = decoded(args) if isinstance(args, str) else plain_numbers(args)
+        return checked_call(function.get("name"), args, options, message=index, id=call_id)
+    except Fault as fault:
+        return Attempt(reason=fault.reason, message=index, id=call_id)

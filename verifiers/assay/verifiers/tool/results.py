@@ -1,0 +1,160 @@
+"""Expectations of what tools returned, on results that the environment recorded: `retrieval`, `output`,
+`answer_from_tool`.
+
+A result counts if it answers a call of that tool. `output` judges the latest one, so that the last word
+of a tool counts and no earlier one. `answer_from_tool`: the answer (the last box, answer tag or
+marked answer, else the whole text) stands whole in a recorded result, whatever its case and spacing.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from assay.verifiers.candidate import Candidate
+from assay.verifiers.errors import InvalidReference
+from assay.verifiers.exact.extractors import EXTRACTORS
+from assay.verifiers.matchers import compile_matcher, compile_schema, key_of
+from assay.verifiers.tool.outcome import Context, Judge, Outcome
+from assay.verifiers.tool.paths import parse_path, values_at
+from assay.verifiers.tool.reading import Recorded, Reply
+from assay.wire.references.tool import Expectation
+
+_ERROR_KEYS = ("error", "errors", "is_error", "isError")
+_ERROR_WORDS = ("error", "failed", "failure")
+_ERROR_STARTS = ("error", "traceback (most recent call last)", "exception")
+
+
+def _of_tool(reply: Reply, tool: str) -> list[Recorded]:
+    return [result for result in reply.results if result.call.ok and result.call.name == tool]
+
+
+def retrieval(expect: Expectation, context: Context, field: str) -> Judge:
+    """`retrieval`: the first k ids of each result, united in order, against `gold_ids`."""
+    asked = expect.retrieval
+    assert asked is not None
+    tool = context.check_tool(asked.tool, f"{field}.retrieval.tool")
+    path, gold = parse_path(asked.id_path, f"{field}.retrieval.id_path"), {key_of(item) for item in asked.gold_ids}
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        found: dict[Any, None] = {}
+        results = _of_tool(reply, tool)
+        for result in results:
+            found.update((key_of(item), None) for item in islice(_ids(result, path), asked.k))
+        ranks = [rank for rank, key in enumerate(found, 1) if key in gold]
+        score = _retrieval_score(asked.mode, ranks, len(gold), asked.k * len(results))
+        return Outcome(score, "equal" if score == 1 else "not_retrieved")
+
+    return judge
+
+
+def _ids(result: Recorded, path: tuple[str, ...]) -> Iterator[Any]:
+    return values_at(result.value[0], path) if result.value else iter(())
+
+
+def _retrieval_score(mode: str, ranks: list[int], gold: int, places: int) -> float:
+    """`ndcg`: ranks are those of the united list; the ideal list has gold ids only."""
+    if mode == "any":
+        return float(bool(ranks))
+    if mode == "all":
+        return float(len(ranks) == gold)
+    if mode == "recall" or not ranks:
+        return len(ranks) / gold
+    ideal = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(gold, places) + 1))
+    return min(1.0, math.fsum(1 / math.log2(rank + 1) for rank in ranks) / ideal)
+
+
+def output(expect: Expectation, context: Context, field: str) -> Judge:
+    """`output`: the latest result of the tool matches, validates, is no error; each where the row asks for it."""
+    asked = expect.output
+    assert asked is not None
+    field = f"{field}.output"
+    tool, given = context.check_tool(asked.tool, f"{field}.tool"), asked.model_fields_set
+    match = compile_matcher(asked.match, f"{field}.match") if "match" in given else None
+    valid = compile_schema(asked.schema_, f"{field}.schema") if "schema_" in given else None
+    if match is None and valid is None and not asked.not_error:
+        raise InvalidReference("nothing to check", field=field)
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        results = _of_tool(reply, tool)
+        if not results:
+            return Outcome(0.0, "no_result")
+        last = results[-1]
+        if asked.not_error and _is_error(last):
+            return Outcome(0.0, "tool_error")
+        if valid is not None and not (last.value and valid(last.value[0])):
+            return Outcome(0.0, "schema_mismatch")
+        return Outcome.of(match is None or match(last.text) or (bool(last.value) and match(_value(last))), "unequal")
+
+    return judge
+
+
+def _value(result: Recorded) -> Any:
+    return result.value[0] if result.value else None
+
+
+def _is_error(result: Recorded) -> bool:
+    """Whether a result says that it is an error, in one of the ways that environments say so."""
+    value = _value(result)
+    if isinstance(value, dict):
+        status = value.get("status", value.get("type"))
+        return any(value.get(key) for key in _ERROR_KEYS) or (
+            isinstance(status, str) and status.lower() in _ERROR_WORDS
+        )
+    text = value if isinstance(value, str) else result.text
+    return text.lstrip()[:100].lower().startswith(_ERROR_STARTS)
+
+
+def answer_from_tool(expect: Expectation, context: Context, field: str) -> Judge:
+    """`answer_from_tool`: a recorded result of the tool holds the final answer, whole."""
+    asked = expect.answer_from_tool
+    assert asked is not None
+    tool = context.check_tool(asked.tool, f"{field}.answer_from_tool.tool")
+
+    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        answer = _plain(_answer(candidate))
+        if not answer:
+            return Outcome(0.0, "no_answer")
+        found = any(_holds(_plain(result.text), answer) for result in _of_tool(reply, tool))
+        return Outcome.of(found, "unsupported_answer")
+
+    return judge
+
+
+def _answer(candidate: Candidate) -> str:
+    """The answer of the last message: marked if anything is, else all of it."""
+    answer = candidate.answer
+    if answer is None:
+        return ""
+    for rule in ("boxed", "answer_tag", "answer_line"):
+        found = EXTRACTORS[rule].last(answer.text)
+        if found is not None and found.text:
+            return found.text
+    return answer.text
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(".!?,;:\"'`*")
+
+
+def _holds(text: str, answer: str) -> bool:
+    """Whether `answer` stands in `text` and not inside a longer word or number."""
+    at = text.find(answer)
+    while at >= 0:
+        before, after = text[max(0, at - 2) : at], text[at + len(answer) : at + len(answer) + 2]
+        if not _joined(before[::-1], answer[0]) and not _joined(after, answer[-1]):
+            return True
+        at = text.find(answer, at + 1)
+    return False
+
+
+def _joined(beside: str, edge: str) -> bool:
+    """Whether the text beside the edge of an answer belongs to the same word or number."""
+    if not beside or not edge.isalnum():
+        return False
+    if beside[0].isalnum() or beside[0] == "_":
+        return True
+    return edge.isdigit() and beside[0] in ".,-" and ((len(beside) > 1 and beside[1].isdigit()) or beside[0] == "-")

@@ -1,0 +1,205 @@
+"""A cursor over one text: literals, names, and JSON values whose end only their own strings can tell.
+
+Every syntax stands on this. A JSON value is first tried up to the next closing mark, which is right
+unless a string in it holds that mark; only then is it scanned token by token. Linear in the text per
+attempt; `Reading` bounds the attempts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from assay.verifiers import strict_json
+from assay.verifiers.tool.attempts import MAX_CALLS, MAX_FAILURES, Attempt, Enough, Fault, Options
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+("?)|[{}\[\]]', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_CLOSERS = {"{": "}", "[": "]"}
+_RAW = re.compile(r"[\x00-\x1f]")
+
+
+class Reading:
+    """One text being read: where we are, what was found."""
+
+    def __init__(self, text: str, options: Options, *, start: int = 0) -> None:
+        self.text = text
+        self.at = start
+        self.options = options
+        self.attempts: list[Attempt] = []
+        self._failures = 0
+
+    # -- moving ---------------------------------------------------------------------------------------
+
+    def find(self, mark: str) -> bool:
+        """Move to the next `mark`; False, without moving, if there is none."""
+        found = self.text.find(mark, self.at)
+        if found < 0:
+            return False
+        self.at = found
+        return True
+
+    def skip_space(self) -> None:
+        """Move over white space."""
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def take(self, mark: str) -> bool:
+        """Move over `mark` if it stands here."""
+        if not self.text.startswith(mark, self.at):
+            return False
+        self.at += len(mark)
+        return True
+
+    def require(self, mark: str) -> None:
+        """Move over white space and `mark`. Raises `Fault`."""
+        self.skip_space()
+        if not self.take(mark):
+            raise Fault("unclosed" if self.at >= len(self.text) else "markup")
+
+    def until(self, mark: str) -> str:
+        """The text up to `mark`, which is passed. Raises `Fault`."""
+        end = self.text.find(mark, self.at)
+        if end < 0:
+            raise Fault("unclosed")
+        before, self.at = self.text[self.at : end], end + len(mark)
+        return before
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Move over `pattern` if it matches here."""
+        found = pattern.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+        return found
+
+    # -- JSON -------------------------------------------------------------------------------------------
+
+    def json(self, *, until: str = "") -> Any:
+        """The JSON value that stands here. `until`: the mark that must follow it, and is not passed.
+
+        Raises `Fault`; then the cursor stands at the next such mark, if there is one.
+        """
+        self.skip_space()
+        start = self.at
+        close = self.text.find(until, start) if until else -1
+        if close >= 0:
+            try:
+                value = strict_json.value_of(self.text[start:close])
+            except strict_json.JsonFault:
+                pass
+            else:
+                self.at = close
+                return value
+        end, missing = self._end_of_json(start, len(self.text))
+        if missing and close >= 0 and self.options.lenient:
+            end, missing = self._end_of_json(start, close)
+        return self._value(start, end, missing, close)
+
+    def _value(self, start: int, end: int, missing: str, close: int) -> Any:
+        lenient = self.options.lenient
+        try:
+            if missing and not lenient:
+                raise Fault("unclosed" if end >= len(self.text) else "invalid_json")
+            text = self.text[start:end]
+            value = strict_json.value_of(_escape_raw(text) + missing if lenient else text)
+        except strict_json.JsonFault as fault:
+            self.at = close if close >= 0 else end
+            raise Fault(fault.code if fault.code == "duplicate_key" else "invalid_json") from None
+        except Fault:
+            self.at = close if close >= 0 else end
+            raise
+        self.at = close if missing and close >= 0 else end
+        return value
+
+    def _end_of_json(self, start: int, stop: int) -> tuple[int, str]:
+        """Where the object or array that starts here ends, and the closers that it lacks before `stop`."""
+        if self.text[start : start + 1] not in _CLOSERS:
+            raise Fault("unclosed" if start >= len(self.text) else "invalid_json")
+        open_: list[str] = []
+        for token in _TOKEN.finditer(self.text, start, stop):
+            mark = token[0]
+            if mark[0] == '"':
+                if not token[1]:
+                    return stop, '"' + "".join(reversed(open_))
+            elif mark in _CLOSERS:
+                open_.append(_CLOSERS[mark])
+                if len(open_) > strict_json.DEPTH_LIMIT:
+                    return token.end(), "".join(reversed(open_))
+            elif open_.pop() != mark:
+                return token.start(), "".join(reversed(open_)) or "!"
+            if not open_:
+                return token.end(), ""
+        return stop, "".join(reversed(open_))
+
+    # -- what was found ---------------------------------------------------------------------------------
+
+    def attempt(self, read: Callable[[], Attempt], *, resume: str = "") -> bool:
+        """Read one call; a fault is kept as a failed attempt. True if it is a call.
+
+        After a fault the cursor moves past the next `resume` from the attempt's start on, if there is one.
+        """
+        start = self.at
+        if len(self.attempts) >= MAX_CALLS:
+            self._keep(Attempt(reason="too_many", span=(start, len(self.text))))
+            raise Enough
+        try:
+            self._keep(read())
+        except Fault as fault:
+            self.at = max(self.at, start + 1)
+            if resume and not self.find(resume):
+                self.at = len(self.text)
+            self.take(resume)
+            self.fail(fault.reason, start)
+            return False
+        return True
+
+    def fail(self, reason: str, start: int) -> None:
+        """Keep a failed attempt that reaches from `start` to here. Raises `Enough` after too many."""
+        self._keep(Attempt(reason=reason, span=(start, min(self.at, len(self.text)))))
+        self._failures += 1
+        if self._failures >= MAX_FAILURES:
+            raise Enough
+
+    def _keep(self, attempt: Attempt) -> None:
+        self.attempts.append(attempt)
+
+    def call(self, name: Any, args: Any, start: int, *, id: str | None = None) -> Attempt:
+        """A call from `start` to here. Raises `Fault` if `name` is no name or `args` no object."""
+        return checked_call(name, args, self.options, span=(start, self.at), id=id)
+
+
+def checked_call(name: Any, args: Any, options: Options, **where: Any) -> Attempt:
+    """The call of that name and arguments. Raises `Fault`: `missing_name`, `arguments`, or of their JSON."""
+    if not isinstance(name, str) or not name.strip():
+        raise Fault("missing_name")
+    if isinstance(args, str) and options.decode_strings:
+        args = decoded(args)
+    if not isinstance(args, dict):
+        raise Fault("arguments")
+    return Attempt(name=name, args=args, **where)
+
+
+def decoded(text: str) -> Any:
+    """The value of a JSON text. Raises `Fault`."""
+    try:
+        return strict_json.value_of(text)
+    except strict_json.JsonFault as fault:
+        raise Fault(fault.code if fault.code == "duplicate_key" else "invalid_json") from None
+
+
+def plain_numbers(value: Any) -> Any:
+    """The same JSON value with plain numbers. Raises `Fault`."""
+    try:
+        return strict_json.exact(value)
+    except (strict_json.JsonFault, ValueError):
+        raise Fault("invalid_json") from None
+
+
+def _escape_raw(text: str) -> str:
+    """Raw control characters inside strings, escaped (lenient reading only)."""
+
+    def string(token: re.Match[str]) -> str:
+        return _RAW.sub(lambda raw: f"\\u{ord(raw[0]):04x}", token[0]) if token[0][0] == '"' else token[0]
+
+    return _TOKEN.sub(string, text)

@@ -1,0 +1,29 @@
+"""The syntaxes of tool calls in text, one reader each, and the rule of `auto`.
+
+A reader moves through a `Reading` and leaves calls and failed attempts in it. It never raises because
+of what a text contains, and never repairs by guessing.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from assay.verifiers.tool.attempts import Attempt, Enough, Options
+from assay.verifiers.tool.scanner import Reading
+from assay.verifiers.tool.syntaxes.auto import detect
+from assay.verifiers.tool.syntaxes.table import READERS
+
+__all__ = ["READERS", "detect", "read_text"]
+
+
+def read_text(text: str, syntax: str, options: Options, *, start: int = 0) -> list[Attempt]:
+    """The calls and failed attempts that `text` holds from `start` on, in order."""
+    if syntax == "auto":
+        syntax = detect(text, options, start)
+    reader = READERS.get(syntax)
+    if reader is None:
+        return []
+    reading = Reading(text, options, start=start)
+    with suppress(Enough):
+        reader(reading)
+    return reading.attempts

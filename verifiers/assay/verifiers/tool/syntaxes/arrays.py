@@ -1,0 +1,86 @@
+"""Calls as JSON arrays: `[TOOL_CALLS] [{…}]` and `[TOOL_CALLS]name[ARGS]{…}` (Mistral), and a bare array of
+`{"name", "arguments"}` (xLAM, APIGen), which only a row's `syntax` can tell from a JSON answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assay.verifiers.tool.attempts import Attempt, Fault
+from assay.verifiers.tool.scanner import Reading
+from assay.verifiers.tool.syntaxes.objects import call_of
+
+_MARK = "[TOOL_CALLS]"
+_THINK = ("[THINK]", "[/THINK]")
+_NAMED = re.compile(r"\s*+([^\s\[\]{}\"]++)\s*+(?:\[CALL_ID\]([\w-]++)\s*+)?(?:\[ARGS\])?(?=\s*+\{)")
+_CALLS = re.compile(r"\[\s*\{")
+_QUOTED_NAME = re.compile(r"[\"']name[\"']\s*:")
+_CALL_KEYS = ("name", "arguments")
+
+
+def mistral(reading: Reading) -> None:
+    """Everything that `[TOOL_CALLS]` begins outside of `[THINK]`; text before and after is free."""
+    if reading.text[reading.at :].lstrip().startswith(_THINK[0]) and not reading.find(_THINK[1]):
+        return
+    while reading.find(_MARK):
+        mark = reading.at
+        reading.take(_MARK)
+        if reading.text[reading.at : reading.at + 40].lstrip().startswith("["):
+            array(reading, mark)
+            continue
+        reading.at = mark
+        reading.attempt(lambda: _named(reading))
+
+
+def _named(reading: Reading) -> Attempt:
+    start = reading.at
+    reading.take(_MARK)
+    head = reading.match(_NAMED)
+    if not head:
+        raise Fault("unclosed" if reading.at >= len(reading.text.rstrip()) else "markup")
+    return reading.call(head[1], reading.json(), start, id=head[2])
+
+
+def array(reading: Reading, start: int) -> None:
+    """A JSON array of calls that stands here; one attempt that failed if it is none."""
+    try:
+        values = reading.json()
+    except Fault as fault:
+        reading.at = max(reading.at, start + 1)
+        reading.fail(fault.reason, start)
+        return
+    if not values or not isinstance(values, list):
+        reading.fail("markup", start)
+        return
+    for value in values:
+        reading.attempt(lambda value=value: call_of(reading, value, start, "arguments"))  # type: ignore[misc]
+
+
+def xlam(reading: Reading) -> None:
+    """The first array of objects, if its objects are calls; `[]` is no call."""
+    found = _CALLS.search(reading.text, reading.at)
+    if found is None:
+        _lone_object(reading)
+        return
+    reading.at = found.start()
+    probe = Reading(reading.text, reading.options, start=reading.at)
+    try:
+        values = probe.json()
+    except Fault:
+        values = None
+    if any(map(_is_call, values)) if values is not None else _QUOTED_NAME.search(reading.text, reading.at):
+        array(reading, reading.at)
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and any(key in value for key in _CALL_KEYS)
+
+
+def _lone_object(reading: Reading) -> None:
+    """A call without its array is a failed attempt, not an answer."""
+    reading.skip_space()
+    text = reading.text[reading.at : reading.at + 1000]
+    if text.startswith("{") and all(f'"{key}"' in text for key in _CALL_KEYS):
+        start, reading.at = reading.at, len(reading.text)
+        reading.fail("markup", start)

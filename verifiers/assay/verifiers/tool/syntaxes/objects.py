@@ -1,0 +1,82 @@
+"""Calls as JSON objects: `<tool_call>{"name", "arguments"}</tool_call>` (Hermes, Qwen2.5, Qwen3) and
+`{"name", "parameters"}` joined by `;` (Llama 3).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assay.verifiers.tool.attempts import Attempt, Fault
+from assay.verifiers.tool.scanner import Reading
+
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_QUOTED_NAME = re.compile(r"[\"']name[\"']\s*:")
+_PYTHON_TAG = "<|python_tag|>"
+
+
+def hermes(reading: Reading) -> None:
+    """Every `<tool_call>` block; text outside of blocks is free."""
+    while reading.find(_OPEN):
+        reading.attempt(lambda: _block(reading), resume=_CLOSE)
+
+
+def _block(reading: Reading) -> Attempt:
+    start = reading.at
+    reading.take(_OPEN)
+    value = reading.json(until=_CLOSE)
+    reading.skip_space()
+    if not (reading.options.lenient and reading.at >= len(reading.text)):
+        reading.require(_CLOSE)
+    return call_of(reading, value, start, "arguments")
+
+
+def call_of(reading: Reading, value: Any, start: int, key: str) -> Attempt:
+    """The call that a JSON object with `name` and `key` is. Raises `Fault`."""
+    if not isinstance(value, dict):
+        raise Fault("markup")
+    if len(value.keys() & {"arguments", "parameters"}) > 1:
+        raise Fault("markup")
+    given = value.get("id")
+    return reading.call(value.get("name"), value.get(key), start, id=given if isinstance(given, str) else None)
+
+
+def llama3_json(reading: Reading) -> None:
+    """Objects from the start, or after `<|python_tag|>`; text after the last one is ignored.
+
+    Without the tag, an object that has no `name` and `parameters` is text, not a failed attempt.
+    """
+    reading.skip_space()
+    tagged = not reading.text.startswith("{", reading.at) and reading.find(_PYTHON_TAG)
+    reading.take(_PYTHON_TAG)
+    reading.skip_space()
+    if not reading.text.startswith("{", reading.at):
+        if tagged:
+            reading.fail("markup", reading.at)
+        return
+    if not tagged and not _looks_like_call(reading):
+        return
+    while reading.attempt(lambda: _object(reading)):
+        reading.skip_space()
+        if not reading.take(";"):
+            return
+        reading.skip_space()
+        if not reading.text.startswith("{", reading.at):
+            return
+
+
+def _object(reading: Reading) -> Attempt:
+    start = reading.at
+    value = reading.json()
+    lenient = reading.options.lenient and isinstance(value, dict) and "parameters" not in value
+    return call_of(reading, value, start, "arguments" if lenient else "parameters")
+
+
+def _looks_like_call(reading: Reading) -> bool:
+    """Whether the object here is a call or a broken one: JSON with both keys, or no JSON but with a name."""
+    probe = Reading(reading.text, reading.options, start=reading.at)
+    try:
+        value = probe.json()
+    except Fault:
+        return _QUOTED_NAME.search(reading.text, reading.at) is not None
+    return isinstance(value, dict) and "name" in value and bool(value.keys() & {"parameters", "arguments"})

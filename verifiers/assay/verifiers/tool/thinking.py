@@ -1,0 +1,54 @@
+"""Where the thinking of a message ends, for a reader of calls: think tags inside a call's strings are data.
+
+The contract's rule (everything before the last `</think>`; opened and never closed: no text) holds for tags that do not
+lie inside a call that can be read. Calls drafted in the thinking stay there: a call counts as one only where it
+starts after the thinking that comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from assay.verifiers.candidate import thinking_end
+from assay.verifiers.tool.attempts import Attempt
+
+_OPEN, _CLOSE = "<think>", "</think>"
+Read = Callable[[int], Sequence[Attempt]]
+
+
+def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attempt], bool]:
+    """The attempts after the thinking, and whether the thinking never ended."""
+    if _OPEN not in text and _CLOSE not in text:
+        start = thinking_end(text, prefill=prefill)
+        return ([], True) if start is None else (list(read(start)), False)
+    open_before = prefill.rfind(_OPEN) > prefill.rfind(_CLOSE)
+    first = text.find(_CLOSE)
+    if first < 0:
+        return _unclosed(text, open_before, read)
+    thinks = open_before or text.lstrip().startswith(_OPEN)
+    start = first + len(_CLOSE) if thinks else 0
+    attempts = list(read(start))
+    last = _last_outside(text, attempts, start)
+    return (attempts if last < start else list(read(last + len(_CLOSE)))), False
+
+
+def _last_outside(text: str, attempts: Sequence[Attempt], start: int) -> int:
+    """The last closing tag that no call covers; -1 if there is none."""
+    spans = [attempt.span for attempt in attempts if attempt.ok and attempt.span is not None]
+    last = text.rfind(_CLOSE, start)
+    while last >= 0 and (around := next((span for span in spans if span[0] < last < span[1]), None)):
+        last = text.rfind(_CLOSE, start, around[0])
+    return last
+
+
+def _unclosed(text: str, open_before: bool, read: Read) -> tuple[list[Attempt], bool]:
+    """No closing tag but inside of calls: what stands before the first opening tag outside of them."""
+    if open_before:
+        return [], True
+    attempts = list(read(0))
+    at = 0
+    for start, end in (attempt.span for attempt in attempts if attempt.ok and attempt.span is not None):
+        if _OPEN in text[at:start]:
+            return [], True
+        at = end
+    return ([], True) if _OPEN in text[at:] else (attempts, False)
