@@ -105,7 +105,8 @@ class Settings(BaseSettings):
     def engine(self) -> EngineSettings:
         """What the engine needs to know of these."""
         return EngineSettings(
-            lanes=self.lanes, limits=Limits(**self.limits.model_dump()), plugins=self.verifiers, warm=self.warm,
+            lanes=self.lanes, limits=Limits(**self.limits.model_dump()), warm=self.warm,
+            plugins=self.verifiers + self.wires.plugins,
             cache_bytes=self.cache_mb * 1024 * 1024, lane_memory_mb=self.lane_memory_mb, sandbox=self._sandbox(),
         )  # fmt: skip
 

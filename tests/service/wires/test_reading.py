@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.service.engine.errors import EnvelopeFault
+from assay.client.sequences import SPECIAL_TOKENS, overlap, response_of, without_end
 from assay.service.wires.nemo_gym import aggregated, completion_of
-from assay.service.wires.openrlhf import overlap, response_of, without_end
-from assay.service.wires.settings import SPECIAL_TOKENS
 
 KEYS = st.sampled_from(["type", "content", "text", "role", "arguments", "call_id", "output"])
 JSON = st.recursive(
@@ -40,7 +38,7 @@ def test_a_token_before_the_prompt_and_a_cut_of_its_head_are_borne() -> None:
 
 
 def test_a_query_that_is_not_the_prompts_is_refused_rather_than_judged_whole() -> None:
-    with pytest.raises(EnvelopeFault):
+    with pytest.raises(ValueError):
         response_of("completely different: 4", "What is 2+2? The answer is 4.")
 
 

@@ -34,6 +34,7 @@ EXTRAS = {
     "serve": ("assay[service]", "Run the scoring service."),
     "doctor": ("assay[verify]", "Say what this host can run, and how well isolated."),
     "run": ("assay[verify]", "Run one program in the sandbox."),
+    "adapt": ("assay", "Print the lines that plug a trainer in."),
     "audit": ("assay[verify]", "Find rewards that can be gamed."),
     "train": ("assay[train]", "Train with GRPO."),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from assay.service.front import Front
-from assay.service.wires import nemo_gym, openrlhf, slime
+from assay.service.wires import nemo_gym, openrlhf, sandbox_fusion, slime
 from assay.service.wires.settings import WiresSettings
 
 
@@ -21,3 +21,5 @@ def add_wires(app: FastAPI, front: Front, settings: WiresSettings) -> None:
         slime.add(app, front, settings.slime)
     if settings.nemo_gym is not None:
         nemo_gym.add(app, front, settings.nemo_gym)
+    if settings.sandbox_fusion is not None:
+        sandbox_fusion.add(app, front, settings.sandbox_fusion)

@@ -17,14 +17,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from assay.client.sequences import response_of, without_end
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.frames import json_of
 from assay.service.front import Front
 from assay.service.wires.scoring import Later, Verdict, Wire, any_list, body_of, busy, text_list
 from assay.service.wires.settings import OpenRlhfWire
-
-TOKEN_CHARS, OVERLAP_CHARS = 64, 8
-"""What may stand before a prompt, and how much of it a cut must leave to be known again."""
 
 
 def add(app: FastAPI, front: Front, settings: OpenRlhfWire) -> None:
@@ -43,13 +41,15 @@ def add(app: FastAPI, front: Front, settings: OpenRlhfWire) -> None:
 
 async def _rewards(request: Request, body: dict[str, Any], wire: Wire, settings: OpenRlhfWire) -> dict[str, Any]:
     queries = text_list(body, "query")
-    prompts, labels = any_list(body, "prompts", len(queries)), any_list(body, "labels", len(queries))
+    prompts, labels = text_list(body, "prompts"), any_list(body, "labels", len(queries))
+    if len(prompts) != len(queries):
+        raise EnvelopeFault("invalid_body", f"prompts: a list of {len(queries)}", field="prompts")
     rows = [
         {"query": query, "prompt": prompt, "label": label}
         for query, prompt, label in zip(queries, prompts, labels, strict=True)
     ]
     responses = [
-        without_end(response_of(query, prompt), settings.special_tokens)
+        without_end(_response(query, prompt), settings.special_tokens)
         for query, prompt in zip(queries, prompts, strict=True)
     ]
     return _answer(wire, await wire.judge(request, rows, responses))
@@ -67,53 +67,8 @@ def _answer(wire: Wire, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     return {"rewards": numbers, "scores": scores, "extra_logs": logs}
 
 
-def response_of(query: str, prompt: Any) -> str:
-    """The query after the prompt, or after that tail of the prompt that a cut left. Linear time.
-
-    Raises EnvelopeFault if the query does not go on from the prompt: judging both would find the
-    prompt's answers.
-    """
-    if prompt is None or prompt == "":
-        return query
-    if not isinstance(prompt, str):
-        raise EnvelopeFault("invalid_body", "prompts: texts", field="prompts")
-    if query.startswith(prompt):
-        return query[len(prompt) :]
-    start = query.find(prompt, 0, len(prompt) + TOKEN_CHARS)  # a token before it, such as <s>
-    if start >= 0:
-        return query[start + len(prompt) :]
-    kept = overlap(prompt, query.lstrip("\ufffd"))
-    if kept < min(OVERLAP_CHARS, len(prompt)):
-        raise EnvelopeFault("invalid_body", "query: does not go on from the prompt", field="query")
-    return query.lstrip("\ufffd")[kept:]
-
-
-def overlap(left: str, right: str) -> int:
-    """Length of the longest end of `left` that `right` begins with (Knuth, Morris, Pratt 1977)."""
-    borders = [0] * len(right)
-    for index in range(1, len(right)):
-        borders[index] = _extended(right, borders, borders[index - 1], right[index])
-    matched = 0
-    for char in left[-len(right) :] if right else "":
-        matched = borders[matched - 1] if matched == len(right) else matched
-        matched = _extended(right, borders, matched, char)
-    return matched
-
-
-def _extended(text: str, borders: list[int], matched: int, char: str) -> int:
-    while matched and text[matched] != char:
-        matched = borders[matched - 1]
-    return matched + 1 if text[matched] == char else 0
-
-
-def without_end(text: str, tokens: Sequence[str]) -> str:
-    """The text without the special tokens at its end, and without blanks between and after those."""
-    end = len(text)
-    while True:
-        seen = end
-        while seen and text[seen - 1].isspace():
-            seen -= 1
-        token = next((token for token in tokens if token and text.endswith(token, 0, seen)), None)
-        if token is None:
-            return text[:end]
-        end = seen - len(token)
+def _response(query: str, prompt: str) -> str:
+    try:
+        return response_of(query, prompt)
+    except ValueError as error:
+        raise EnvelopeFault("invalid_body", f"query: {error}", field="query") from None

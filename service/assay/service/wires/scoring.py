@@ -80,7 +80,7 @@ class Wire:
         """One verdict per row. Raises `Later`, EnvelopeFault, ClientGone."""
         made = [self._item(row, completion) for row, completion in zip(rows, completions, strict=True)]
         items = [item for item in made if not isinstance(item, Verdict)]
-        told = iter(await self._score(request, items) if items else [])
+        told = iter(await scored(request, self._front, items, deadline_s=self._deadline_s) if items else [])
         verdicts = [entry if isinstance(entry, Verdict) else Verdict.of(next(told)) for entry in made]
         for verdict in verdicts:
             if verdict.fault:
@@ -102,18 +102,23 @@ class Wire:
             return Verdict(reward=None, score=None, reason="invalid_item", fault="invalid_item", detail=str(fault))
         return {**{name: value for name, value in fields.items() if value is not None}, "completion": completion}
 
-    async def _score(self, request: Request, items: list[dict[str, Any]]) -> list[ResultFrame]:
-        body = json.dumps({"items": items, "deadline_s": self._deadline_s}, allow_nan=False).encode()
-        submission = self._front.engine.submit(self._front.read(body, owner=request.scope["assay.owner"]))
-        await while_connected(request, self._front.settled(submission))
-        return self._front.frames(submission, range(len(items)))
+
+async def scored(
+    request: Request, front: Front, items: Sequence[Mapping[str, Any]], *, deadline_s: float
+) -> list[ResultFrame]:
+    """The results of items; nothing is left running for a client that goes away. Raises EngineError, ClientGone."""
+    body = json.dumps({"items": items, "deadline_s": deadline_s}, allow_nan=False).encode()
+    submission = front.engine.submit(front.read(body, owner=request.scope["assay.owner"]))
+    await while_connected(request, front.settled(submission))
+    return front.frames(submission, range(len(items)))
 
 
-def busy(error: Later | EngineError) -> Response:
-    """503 with Retry-After for what may be asked again; the problem's own status for the rest."""
+def busy(error: Later | EngineError, *, status: int = 503) -> Response:
+    """`status` with Retry-After for what may be asked again; the problem's own status for the rest."""
     document = _document(error)
     headers = {}
     if document["status"] == 503:
+        document["status"] = status
         document.setdefault("retry_after_s", RETRY_S)
         headers["retry-after"] = str(int(document["retry_after_s"]))
     return Response(

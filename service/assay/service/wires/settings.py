@@ -14,15 +14,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assay.client import ConfigurationError
+from assay.client.sequences import SPECIAL_TOKENS
 from assay.client.templates import template
 from assay.wire.item import ITEM_FIELDS
-
-SPECIAL_TOKENS = (
-    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>",
-    "<|return|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "<pad>",
-    "<|pad|>", "<|finetune_right_pad_id|>", "[PAD]",
-)  # fmt: skip
-"""Tokens that end or pad a sequence in common vocabularies."""
 
 
 class MappedWire(BaseModel):
@@ -79,6 +73,15 @@ class NemoGymWire(MappedWire):
     deadline_s: float = Field(300.0, gt=0, description="Seconds for one verification.")
 
 
+class SandboxFusionWire(BaseModel):
+    """SandboxFusion's `/run_code` and `/submit`; programs run only in the sandbox."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prefix: str = Field("", pattern="^(/.*[^/])?$", description="Path before `/run_code` and its kin.")
+    queue_s: float = Field(8.0, gt=0, description="Seconds that a run may wait; verl's client bears 10.")
+
+
 class WiresSettings(BaseModel):
     """Which wires are on."""
 
@@ -87,3 +90,9 @@ class WiresSettings(BaseModel):
     openrlhf: OpenRlhfWire | None = Field(None, description="OpenRLHF's remote reward; see wires.md.")
     slime: SlimeWire | None = Field(None, description="slime's remote reward; see wires.md.")
     nemo_gym: NemoGymWire | None = Field(None, description="A NeMo Gym resources server; see wires.md.")
+    sandbox_fusion: SandboxFusionWire | None = Field(None, description="SandboxFusion; see wires.md.")
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Verifiers that wires bring."""
+        return ("assay.service.wires.program",) if self.sandbox_fusion is not None else ()

@@ -1,0 +1,67 @@
+"""Decoded sequences: what the model wrote in a text that begins with the prompt, special tokens and all.
+
+Some trainers (OpenRLHF) hand over prompt and response as one text. Not covered: prompts that were
+decoded otherwise than the query, which are refused rather than judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SPECIAL_TOKENS = (
+    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>",
+    "<|return|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "<pad>",
+    "<|pad|>", "<|finetune_right_pad_id|>", "[PAD]",
+)  # fmt: skip
+"""Tokens that end or pad a sequence in common vocabularies."""
+
+TOKEN_CHARS, OVERLAP_CHARS = 64, 8
+"""What may stand before a prompt, and how much of it a cut must leave to be known again."""
+
+
+def response_of(query: str, prompt: str) -> str:
+    """The query after the prompt, or after that tail of the prompt that a cut left. Linear time.
+
+    Raises ValueError if the query does not go on from the prompt: judging both would find the
+    prompt's answers.
+    """
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    start = query.find(prompt, 0, len(prompt) + TOKEN_CHARS)  # a token before it, such as <s>
+    if start >= 0:
+        return query[start + len(prompt) :]
+    kept = overlap(prompt, query.lstrip("\ufffd"))
+    if kept < min(OVERLAP_CHARS, len(prompt)):
+        raise ValueError("does not go on from the prompt")
+    return query.lstrip("\ufffd")[kept:]
+
+
+def overlap(left: str, right: str) -> int:
+    """Length of the longest end of `left` that `right` begins with (Knuth, Morris, Pratt 1977)."""
+    borders = [0] * len(right)
+    for index in range(1, len(right)):
+        borders[index] = _extended(right, borders, borders[index - 1], right[index])
+    matched = 0
+    for char in left[-len(right) :] if right else "":
+        matched = borders[matched - 1] if matched == len(right) else matched
+        matched = _extended(right, borders, matched, char)
+    return matched
+
+
+def _extended(text: str, borders: list[int], matched: int, char: str) -> int:
+    while matched and text[matched] != char:
+        matched = borders[matched - 1]
+    return matched + 1 if text[matched] == char else 0
+
+
+def without_end(text: str, tokens: Sequence[str]) -> str:
+    """The text without the special tokens at its end, and without blanks between and after those."""
+    end = len(text)
+    while True:
+        seen = end
+        while seen and text[seen - 1].isspace():
+            seen -= 1
+        token = next((token for token in tokens if token and text.endswith(token, 0, seen)), None)
+        if token is None:
+            return text[:end]
+        end = seen - len(token)

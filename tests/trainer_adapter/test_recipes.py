@@ -1,0 +1,95 @@
+"""`assay adapt`, OpenRLHF's file, and the recipes of docs/trainers.md run as they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+
+from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
+from assay.client.templates import MissingColumn
+from assay.service.settings import Settings
+from assay.trainer_adapter.adapt import TRAINERS, URL, lines
+from assay.trainer_adapter.openrlhf import make_reward_func
+from assay.trainer_adapter.policy import Ungraded
+
+from .conftest import Served
+
+PAGE = (Path(__file__).parents[2] / "docs/trainers.md").read_text()
+WIRES = (Path(__file__).parents[2] / "docs/wires.md").read_text()
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+CALLS = {
+    "reward": lambda f: f(prompts=["p"] * 2, completions=[r"\boxed{4}", r"\boxed{5}"], answer=["4", "4"]),
+    "reward_func": lambda f: f(["<s>2+2? \\boxed{4}</s>", "2+2? 5"], ["2+2? "] * 2, ["4", "4"])["rewards"],
+    "compute_score": lambda f: [
+        __import__("asyncio").run(f("d", said, "4", {}))["score"] for said in (r"\boxed{4}", "5")
+    ],
+}
+
+
+@pytest.mark.parametrize("code", blocks(PAGE, "python"))
+def test_a_snippet_of_the_page_scores(served: Served, code: str) -> None:
+    names: dict[str, Any] = {}
+    exec(code.replace(URL, served.url), names)
+    (call,) = [CALLS[name](names[name]) for name in CALLS if name in names]
+    assert list(call) == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("page", [PAGE, WIRES])
+def test_a_table_of_the_page_is_a_setting(page: str) -> None:
+    for text in blocks(page, "toml"):
+        wires = tomllib.loads(text)["wires"]
+        assert Settings(wires=wires).wires.model_dump(exclude_none=True).keys() == wires.keys()
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_the_page_holds_what_adapt_prints(trainer: str) -> None:
+    columns = {"nemo-gym": ("question", "expected_answer")}.get(trainer, ("question", "answer"))
+    assert lines(trainer, columns=columns) in PAGE
+
+
+def test_the_command_prints_the_lines() -> None:
+    command = [sys.executable, "-m", "assay", "adapt", "trl", "--columns", "question, solution", "--url", "embedded:"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert 'AssayReward("math", {"answer": "{solution}"}, url="embedded:")' in out
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with pytest.raises(MissingColumn, match="columns here: a, b"):
+        lines("trl", columns=("a", "b"), reference='{"answer": "{c}"}')
+    with pytest.raises(ConfigurationError, match="which column"):
+        lines("trl", columns=("a", "b"))
+    with pytest.raises(ConfigurationError, match="no such trainer"):
+        lines("nanochat")
+
+
+def test_templates_inside_columns_pass() -> None:
+    assert "{meta.tests.0}" in lines("trl", columns=("meta",), reference='{"tests": "{meta.tests.0}"}')
+
+
+def equal(item: dict[str, Any]) -> Any:
+    return None if item["completion"] == "?" else float(item["completion"] == item["reference"]["answer"])
+
+
+def test_openrlhfs_file_answers_as_the_wire_does() -> None:
+    reward_func = make_reward_func("m", {"answer": "{label}"}, url=Client(transport=MemoryTransport(equal)))
+    told = reward_func(["<s>p4</s>", "p5<pad>", "p?"], ["p", "p", "p"], ["4", "4", "4"])
+    assert (told["rewards"], told["scores"]) == ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5])
+    assert told["extra_logs"] == {"assay_graded": pytest.approx(2 / 3), "assay_row_fault": pytest.approx(1 / 3)}
+
+
+def test_openrlhfs_file_raises_an_outage_rather_than_answer_0() -> None:
+    def down(item: dict[str, Any]) -> Any:
+        raise ServiceUnavailable("gone")
+
+    client = Client(transport=MemoryTransport(down), tries=1)
+    with pytest.raises(Ungraded):
+        make_reward_func("m", {"answer": "{label}"}, url=client, deadline_s=0.2)(["p4"], ["p"], ["4"])

@@ -1,0 +1,162 @@
+"""`assay adapt TRAINER`: the ready lines for a trainer, a verifier and a dataset's columns.
+
+    assay adapt trl --verifier math --columns question,answer
+    assay adapt verl --verifier code --reference '{"language": "c", "mode": "stdio", "tests": "{ground_truth!json}"}'
+
+Prints only: what a user pastes. docs/trainers.md holds the same lines, and a test runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from assay.client import ConfigurationError
+from assay.client.templates import MissingColumn, RowFault, template
+
+ANSWERS = ("answer", "expected_answer", "final_answer", "solution", "ground_truth", "label", "target", "gold")
+"""Names that a column with the right answer usually has."""
+URL = "http://scorer:8700"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the lines are made of."""
+
+    verifier: str
+    reference: Any
+    url: str
+
+
+def _trl(setup: Setup) -> str:
+    return f"""\
+from assay.trainer_adapter.trl import AssayReward
+
+reward = AssayReward({_python(setup.verifier)}, {_python(setup.reference)}, url={_python(setup.url)})
+# trainer = GRPOTrainer(..., reward_funcs=[reward])"""
+
+
+def _openrlhf(setup: Setup) -> str:
+    return f"""\
+# my_reward.py, for --reward.remote_url /path/to/my_reward.py
+from assay.trainer_adapter.openrlhf import make_reward_func
+
+reward_func = make_reward_func({_python(setup.verifier)}, {_python(setup.reference)}, url={_python(setup.url)})"""
+
+
+def _verl(setup: Setup) -> str:
+    own = "+reward.custom_reward_function.reward_kwargs"
+    values = {"verifier": setup.verifier, "reference": setup.reference, "url": setup.url}
+    lines = [
+        "reward.custom_reward_function.path=pkg://assay.trainer_adapter.verl",
+        "reward.custom_reward_function.name=compute_score",
+        *(f"{own}.{name}={_hydra(value)}" for name, value in values.items()),
+    ]
+    return " \\\n".join(shlex.quote(line) for line in lines)
+
+
+def _wire(name: str, flags: str) -> Callable[[Setup], str]:
+    def lines(setup: Setup) -> str:
+        return f"""\
+# assay.toml, for `assay serve --config assay.toml`
+[wires.{name}]
+verifier = {_toml(setup.verifier)}
+reference = {_toml(setup.reference)}
+# {flags.format(url=setup.url)}"""
+
+    return lines
+
+
+TRAINERS: Mapping[str, tuple[Callable[[Setup], str], Sequence[str]]] = {
+    "trl": (_trl, ()),
+    "verl": (_verl, ("data_source", "ground_truth", "extra_info")),
+    "openrlhf": (_openrlhf, ("label", "prompt", "query")),
+    "openrlhf-url": (_wire("openrlhf", "--reward.remote_url {url}/get_reward"), ("label", "prompt", "query")),
+    "slime": (_wire("slime", "--rm-type remote_rm --rm-url {url}/slime"), ("label", "prompt", "response")),
+    "nemo-gym": (_wire("nemo_gym", "a resources server at {url}"), ()),
+}
+"""A trainer's lines, and the columns that it has where the dataset's own do not get through."""
+
+
+def adapt(
+    trainer: Annotated[str, typer.Argument(help=", ".join(TRAINERS))],
+    verifier: Annotated[str, typer.Option(help="A verifier's name.")] = "math",
+    columns: Annotated[str, typer.Option(help="The dataset's columns, with commas between.")] = "",
+    reference: Annotated[str | None, typer.Option(help="Template of the reference, as JSON.")] = None,
+    url: Annotated[str, typer.Option(help="The service, or embedded:.")] = URL,
+) -> None:
+    """Print the lines that plug a trainer in."""
+    given = tuple(name.strip() for name in columns.split(",") if name.strip())
+    print(lines(trainer, verifier=verifier, columns=given, reference=reference, url=url))
+
+
+def lines(
+    trainer: str, *, verifier: str = "math", columns: Sequence[str] = (), reference: str | None = None, url: str = URL
+) -> str:
+    """The lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is no JSON."""
+    if trainer not in TRAINERS:
+        raise ConfigurationError(f"no such trainer; there are {', '.join(TRAINERS)}")
+    write, own = TRAINERS[trainer]
+    known = tuple(own) or tuple(columns)
+    return write(Setup(verifier, _reference(reference, known), url))
+
+
+def _reference(text: str | None, columns: Sequence[str]) -> Any:
+    if text is None:
+        found = [name for name in ANSWERS if name in columns]
+        if columns and not found:
+            raise ConfigurationError(f'which column holds the answer? --reference \'{{"answer": "{{{columns[0]}}}"}}\'')
+        return {"answer": f"{{{found[0] if found else 'answer'}}}"}
+    try:
+        reference = json.loads(text)
+    except ValueError:
+        raise ConfigurationError("--reference is not JSON") from None
+    _check(reference, columns)
+    return reference
+
+
+def _check(reference: Any, columns: Sequence[str]) -> None:
+    """Raise where a placeholder names a column that is not there; what lies inside columns is not known here."""
+    fill = template(reference)
+    try:
+        if columns:
+            fill(dict.fromkeys(columns, "0"))
+    except MissingColumn:
+        raise
+    except RowFault:
+        return
+
+
+def _python(value: Any) -> str:
+    """A value as Python, texts in double quotes."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_python(str(key))}: {_python(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_python, value)) + "]"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _hydra(value: Any) -> str:
+    """A value in the grammar of Hydra's overrides: keys bare, texts in double quotes."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{_hydra(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_hydra, value)) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace('"', '\\"') + '"'
+    return json.dumps(value)
+
+
+def _toml(value: Any) -> str:
+    """A value as inline TOML."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} = {_toml(member)}" for key, member in value.items() if member is not None)
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)

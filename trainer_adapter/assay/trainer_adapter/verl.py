@@ -1,0 +1,111 @@
+"""verl: `compute_score` by its path, and a reward manager that adds the prompt.
+
+    reward.custom_reward_function.path=pkg://assay.trainer_adapter.verl
+    reward.custom_reward_function.name=compute_score
+    +reward.custom_reward_function.reward_kwargs.verifier=math
+    +reward.custom_reward_function.reward_kwargs.url=http://scorer:8700
+
+verl (0.9) calls it once per sample, thousands at a time on one loop; they travel together. It takes only
+numbers, keeps the first sample's keys for all, and accepts NaN silently: so the keys are fixed and every
+number is finite. A row's fault is the constant 0.5 with `graded` 0; an outage, after retries to the
+deadline, raises and stops the run. Under verl's `rate_limited` manager a raise becomes 0 and then a
+KeyError: use `naive`, `dapo`, or `AssayRewardManager` (`reward.reward_manager.source=importlib`), which is
+`naive` with `prompt` and `completion_ids` for templates. Importing this imports no verl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from assay.trainer_adapter.rows import Source
+from assay.trainer_adapter.single import SingleFace, face_of
+
+REFERENCE = {"answer": "{ground_truth}"}
+_OF_VERL = ("reward_router_address", "reward_model_tokenizer", "strict_box_verify")
+_COLUMNS = ("prompt", "completion_ids")
+ComputeScore = Callable[..., Awaitable[dict[str, Any]]]
+
+
+async def compute_score(
+    data_source: Any = None,
+    solution_str: str = "",
+    ground_truth: Any = None,
+    extra_info: Mapping[str, Any] | None = None,
+    **reward_kwargs: Any,
+) -> dict[str, Any]:
+    """One sample's score under fixed keys.
+
+    `reward_kwargs`: `verifier` (required; may be `"{data_source}"`), `reference` (default: answer =
+    ground_truth), `url`, `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options.
+    Templates know `data_source`, `ground_truth`, `extra_info`, `prompt`, `completion_ids`.
+    """
+    row = _row(data_source, ground_truth, extra_info, reward_kwargs)
+    own = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL and name not in _COLUMNS}
+    face = face_of({"reference": REFERENCE, **own})
+    return face.told(await face.grade(row, solution_str))
+
+
+def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings: Any) -> ComputeScore:
+    """A `compute_score` for a file of your own: references may be functions, `url` a client. Else as above."""
+    face = SingleFace(verifier=verifier, reference=reference, **settings)
+
+    async def compute_score(
+        data_source: Any = None,
+        solution_str: str = "",
+        ground_truth: Any = None,
+        extra_info: Mapping[str, Any] | None = None,
+        **reward_kwargs: Any,
+    ) -> dict[str, Any]:
+        row = _row(data_source, ground_truth, extra_info, reward_kwargs)
+        return face.told(await face.grade(row, solution_str))
+
+    return compute_score
+
+
+def _row(source: Any, truth: Any, extra: Mapping[str, Any] | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    row = {"data_source": source, "ground_truth": truth, "extra_info": extra or {}}
+    return row | {name: more[name] for name in _COLUMNS if more.get(name) is not None}
+
+
+def _manager() -> type:
+    """The class, made when it is asked for: its base is verl's."""
+    from verl.experimental.reward_loop.reward_manager.base import (  # type: ignore[import-not-found]
+        RewardManagerBase,
+    )
+
+    class AssayRewardManager(RewardManagerBase):  # type: ignore[misc]
+        """As verl's `naive`, with the prompt and the ids in reach of templates."""
+
+        def __init__(self, config: Any, tokenizer: Any, compute_score: Any, *others: Any, **more: Any) -> None:
+            super().__init__(config, tokenizer, compute_score)
+
+        async def run_single(self, data: Any) -> dict[str, Any]:
+            sample = data[-1:][0]  # of several sequences the last one counts
+            ids = sample.batch["responses"]
+            valid = ids[: int(sample.batch["attention_mask"][-ids.shape[-1] :].sum())]
+            text = await self.loop.run_in_executor(None, lambda: self.tokenizer.decode(valid, skip_special_tokens=True))
+            told = await self.compute_score(
+                **_arguments(sample.non_tensor_batch), solution_str=text, completion_ids=valid
+            )
+            return {"reward_score": told["score"], "reward_extra_info": told}
+
+    return AssayRewardManager
+
+
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What `compute_score` is called with, of a sample's own fields (which are not changed)."""
+    extra = {**(fields.get("extra_info") or {}), **(fields.get("tool_extra_fields") or {})}
+    extra["num_turns"] = fields.get("__num_turns__")
+    extra["rollout_reward_scores"] = fields.get("reward_scores") or {}
+    truth = fields["reward_model"]["ground_truth"]
+    named = {"data_source": fields["data_source"], "ground_truth": truth, "extra_info": extra}
+    return named | {"prompt": fields.get("raw_prompt")}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AssayRewardManager":
+        raise AttributeError(name)
+    manager = _manager()
+    globals()[name] = manager
+    return manager
