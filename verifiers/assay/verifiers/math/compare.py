@@ -8,6 +8,7 @@ profile loosens. The relation is symmetric.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -259,6 +260,10 @@ def _single(value: Value) -> Value:
 
 
 def _unit(value: Value) -> tuple[Value, str, bool]:
+    """A value without its unit, the unit, and whether it was a percentage; `x = 5 m` has the unit too."""
+    if isinstance(value, Named) and isinstance(value.value, Measured):
+        inner = value.value
+        return replace(value, value=inner.value), inner.unit, inner.percent
     return (value.value, value.unit, value.percent) if isinstance(value, Measured) else (value, "", False)
 
 

@@ -34,6 +34,7 @@ from assay.verifiers.math.nodes import (
 from assay.verifiers.math.phrases import MAX_TOKENS, is_words, unit_phrase, word_text
 from assay.verifiers.math.tokens import Token
 
+_PER = frozenset(("per", "por", "pour"))
 _PERCENT = Num(Fraction(1, 100))
 
 
@@ -127,6 +128,9 @@ class _Parser(Commands):
         if is_words(here):
             self.position = self.end
             return Word(word_text(here))
+        if here[0].value == "百分之" and len(here) > 1:
+            self.position += 1
+            return Quantity(mul(self.sum(), _PERCENT), "", percent=True)
         sign = self._currency_sign()
         money = self._currency()
         node = self.sum()
@@ -157,11 +161,12 @@ class _Parser(Commands):
         percent = isinstance(node, Op) and node.head == "pct" and self.level == 1
         if percent:
             node = mul(node.children()[0], _PERCENT)
-        while (word := self.peek()).kind in ("word", "run") and word.value in tables.NUMBER_WORDS:
-            node = mul(node, Num(Fraction(tables.NUMBER_WORDS[str(word.value)])))
+        while self.peek().kind in ("word", "run") and (times := tables.multiplier(self.peek().value)):
+            node = mul(node, Num(Fraction(times)))
             self.position += 1
-        if self.peek().value in tables.PERCENT_WORDS or (self.peek().value == "per" and self.peek(1).value == "cent"):
-            self.position += 2 if self.peek().value == "per" else 1
+        taken = self._percent_words()
+        if taken:
+            self.position += taken
             node, percent = mul(node, _PERCENT), self.level == 1
         if isinstance(node, Op) and node.head == "deg":
             node, money = node.args[0], "degree"
@@ -175,6 +180,13 @@ class _Parser(Commands):
                 raise Unparsed("words that are no unit")
             unit, self.position = phrase or money, self.end
         return Quantity(node, unit, percent) if unit or percent else node
+
+    def _percent_words(self) -> int:
+        """How many words say `percent` here."""
+        here, following = (str(self.peek(i).value).lower() for i in (0, 1))
+        if here in tables.PERCENT_WORDS and self.peek().kind in ("word", "run"):
+            return 1
+        return 2 if (here, following) in (("per", "cent"), ("por", "ciento"), ("pour", "cent")) else 0
 
     def sum(self) -> Node:
         """Terms joined by signs."""
@@ -240,7 +252,7 @@ class _Parser(Commands):
         """Whether a unit or a number word stands here, to the end of the range."""
         if token.kind == "run":
             value = str(token.value)
-            if value in tables.NUMBER_WORDS or value in tables.PERCENT_WORDS or value == "per":
+            if tables.multiplier(value) or value.lower() in tables.PERCENT_WORDS or value.lower() in _PER:
                 return True
             if value.lower() in tables.STATEMENT_WORDS or value == "of":
                 return True

@@ -43,6 +43,13 @@ def unit_phrase(tokens: list[Token]) -> str | None:
     return reader.name() if reader.read(tokens, 1) else None
 
 
+def _changes(word: str) -> bool:
+    """Whether a word of a script without spaces says or changes something: `以上`, `平方` without its unit."""
+    if any(part in word for part in tables.WIDE_STATEMENTS):
+        return True
+    return word not in units.POWERS and any(power in word[1:] or word.endswith(power) for power in ("平方", "立方"))
+
+
 class _Reader:
     """Collects names with exponents, in order."""
 
@@ -83,9 +90,11 @@ class _Reader:
         lower = word.lower()
         if lower in tables.FILLER_WORDS:
             return True
-        if lower in tables.STATEMENT_WORDS or lower in tables.MODIFIERS or word in tables.NUMBER_WORDS:
+        if lower in tables.STATEMENT_WORDS or lower in tables.MODIFIERS or tables.multiplier(word):
             return lower in units.POWERS and self.known_power(lower)
-        if not word.isascii() and any(part in word for part in tables.WIDE_STATEMENTS):
+        if lower in tables.PERCENT_WORDS:
+            return False
+        if not word.isascii() and word not in units.CANONICAL and _changes(word):
             return False
         if lower in units.POWERS:
             self.power(units.POWERS[lower])

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math import tables, units
+from assay.verifiers.math._cursor import END
 from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
 from assay.verifiers.math.parser import parse
@@ -43,6 +44,11 @@ _HEDGES = words(
     guess guessing guessed likely unlikely unsure uncertain or not no nor neither either 或 maybe perhaps
     possibly if mod modulo except but unless instead
     """
+)
+_TAKING_BACK = _HEDGES | words("wrong incorrect false actually wait rather correction correct scratch none neither")
+_OPTIONS = frozenset("ABCDEFGH")
+_BINDING = frozenset(
+    ("+", "-", "*", "/", "=", "<", ">", "<=", ">=", "!=", "^", "_", "cup", "cap", "setminus", "in", "notin")
 )
 # In a note these change the value that it stands beside.
 _CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
@@ -223,14 +229,28 @@ def _spoils(rest: list[Token]) -> bool:
     if rest and (rest[0].kind == "joint" or rest[0].value in (",", "/", "=", "+", "-", "^", "&", ";", "_")):
         return True
     for index, token in enumerate(rest):
-        if str(token.value).lower() in _HEDGES | {"wrong", "incorrect", "false"} or (
-            token.kind == "joint" and token.value == "or"
-        ):
+        if str(token.value).lower() in _TAKING_BACK or (token.kind == "joint" and token.value == "or"):
+            return True
+        if _is_letter(token) and _stands_alone(rest, index):
             return True
         following = str(rest[index + 1].value) if index + 1 < len(rest) else ""
         if _is_letter(token) and (following in (")", ":") or (following == "." and index + 2 < len(rest))):
             return True
     return False
+
+
+def _stands_alone(rest: list[Token], index: int) -> bool:
+    """Whether a letter in an option's text may name another option: `12, D`; in `A = 2r` it is a symbol."""
+    before = rest[index - 1] if index else END
+    after = rest[index + 1] if index + 1 < len(rest) else END
+    if before.kind == "joint" or before.value in (",", ";"):
+        return not _binds(after)
+    return str(rest[index].value) in _OPTIONS and not (_binds(before) and before.value != "/") and not _binds(after)
+
+
+def _binds(token: Token) -> bool:
+    """Whether a sign makes the letter beside it a symbol of a formula."""
+    return token.kind == "op" and token.value in _BINDING
 
 
 def second_reading(reading: Reading) -> Reading | None:

@@ -31,7 +31,7 @@ from assay.verifiers.math.nodes import (
     mul,
 )
 from assay.verifiers.math.scalar import Scalar, equal
-from assay.verifiers.math.values import Members, Named, One, Ordered, Ranges, Reals, Relation, Text, Value
+from assay.verifiers.math.values import Measured, Members, Named, One, Ordered, Ranges, Reals, Relation, Text, Value
 
 _FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 
@@ -248,6 +248,9 @@ def builder(node: Builder) -> Value:
         if universe is None:
             raise Unparsed("set-builder over a set that is not read")
     condition = value_of(node.condition)
+    if isinstance(condition, Measured):
+        bare = Builder(node.member, _without_units(node.condition))
+        return Measured(builder(bare), condition.unit)
     if isinstance(node.condition, Bare) and isinstance(condition, Members):
         lines = [as_reals(item) for item in condition.items]
         if any(line is None for line in lines):
@@ -267,9 +270,12 @@ def joined(node: Bare) -> Value | None:
     """Relations or intervals joined by `or` (a union) or `and` (an intersection)."""
     from assay.verifiers.math.shapes import value_of
 
-    lines, variables = [], set()
+    lines, variables, units = [], set(), set()
     for item in node.items:
         value = value_of(item)
+        if isinstance(value, Measured) and isinstance(value.value, Reals):
+            units.add(value.unit)
+            value = value.value
         if not isinstance(value, Reals) and not (isinstance(value, Ordered) and _surely_interval(value)):
             return None
         line = as_reals(value)
@@ -277,10 +283,17 @@ def joined(node: Bare) -> Value | None:
             return None
         lines.append(line)
         variables.add(value.variable if isinstance(value, Reals) else "")
-    if len(variables) != 1:
+    if len(variables) != 1 or len(units) > 1:
         return None
     line = reals.union(lines) if node.joint == "or" else reals.intersection(lines)
-    return Reals(line, variables.pop())
+    joint = Reals(line, variables.pop())
+    return Measured(joint, units.pop()) if units else joint
+
+
+def _without_units(node: Node) -> Node:
+    if not isinstance(node, Chain):
+        raise Unparsed("condition that is not read")
+    return Chain(node.signs, tuple(side.value if isinstance(side, Quantity) else side for side in node.sides))
 
 
 def _surely_interval(value: Ordered) -> bool:

@@ -232,7 +232,25 @@ def _named(name: str, values: list[Value]) -> Value:
 
 # --- chains ------------------------------------------------------------------------------------------
 def chain(node: Chain) -> Value:
-    """Equalities, relations, membership."""
+    """Equalities, relations, membership, with the unit of their sides; sides in two units say nothing."""
+    units = {side.unit for side in node.sides if isinstance(side, Quantity) and side.unit}
+    if len(units) > 1:
+        return Nothing("sides in different units")
+    value = _chain(node)
+    return _measured(value, units.pop()) if units else value
+
+
+def _measured(value: Value, unit: str) -> Value:
+    if isinstance(value, (Measured, Nothing)):
+        return value
+    if isinstance(value, Named):
+        return value if isinstance(value.value, Measured) else replace(value, value=_measured(value.value, unit))
+    if isinstance(value, Members):
+        return replace(value, items=tuple(_measured(item, unit) for item in value.items))
+    return Measured(value, unit)
+
+
+def _chain(node: Chain) -> Value:
     if all(sign == "=" for sign in node.signs):
         return equality(node.sides)
     if "in" in node.signs or "notin" in node.signs:

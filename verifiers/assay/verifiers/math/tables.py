@@ -233,9 +233,22 @@ JOINTS = {
 }
 NUMBER_WORDS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "mil": 10**6,
-    "bn": 10**9, "lakh": 10**5, "crore": 10**7, "千万": 10**7, "万": 10**4, "亿": 10**8, "百万": 10**6, "dozen": 12,
+    "bn": 10**9, "lakh": 10**5, "crore": 10**7, "quadrillion": 10**15, "quintillion": 10**18, "dozen": 12,
+    "ten": 10, "tausend": 10**3, "dutzend": 12, "millionen": 10**6, "milliarde": 10**9, "milliarden": 10**9,
+    "十": 10, "百": 100, "千": 1000, "万": 10**4, "十万": 10**5, "百万": 10**6, "千万": 10**7, "亿": 10**8,
+    "十亿": 10**9, "百亿": 10**10, "千亿": 10**11,
 }  # fmt: skip
-PERCENT_WORDS = words("percent percents pct percentage")
+PERCENT_WORDS = words("percent percents pct percentage prozent")
+
+
+def multiplier(word: object) -> int:
+    """What a number word after a number multiplies it by, in any case and in the plural; 0 for other words."""
+    lower = str(word).lower()
+    if lower == "ten":  # `5 ten` is no number; `5 tens` is 50
+        return 0
+    return NUMBER_WORDS.get(lower) or (NUMBER_WORDS.get(lower[:-1], 0) if lower.endswith("s") else 0)
+
+
 BASE_WORDS = {word: value for value, word in enumerate(
     ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     2)}  # fmt: skip
@@ -250,7 +263,7 @@ STATEMENT_WORDS = words(
     isn't aren't cannot can't could might may maybe perhaps probably possibly would should unknown undefined
     wrong incorrect false except without mod modulo because since so hence thus therefore for which that this
     these those it its we i you he she they there here what who how any all every some none both only also
-    instead rather at on with as into after before infinitely many several other another
+    instead rather at on with as into after before infinitely many several other another por pour
     """
 )
 FILLER_WORDS = words("the a an of")
@@ -261,7 +274,9 @@ MODIFIERS = words(
     quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth
     tenths hundredth hundredths thousandth thousandths millionth millionths double triple twice opposite
     reciprocal inverse conjugate zero one two three four five six seven eight nine ten eleven twelve twenty
-    thirty forty fifty sixty seventy eighty ninety lots percentage pi
+    thirty forty fifty sixty seventy eighty ninety lots percentage pi score scores ten tens basis zillion
+    sextillion septillion octillion nonillion decillion googol gross myriad mille permille permil promille
+    ciento milliard milliards milliarden lakhs crores
     """
 )
 # In a word of a script without spaces, any of these makes it a statement.
@@ -283,5 +298,25 @@ WIDE_STATEMENTS = (
     "小于",
     "倍",
     "分之",
+    "兆",
+    "打",
+    "半",
+    "次方",
+    "根号",
+    "对数",
+    "阶乘",
+    "倒数",
+    "相反数",
+    "绝对值",
+    "错",
+    "无",
+    "没",
+    "百分",
+    "十",
+    "百",
+    "千",
+    "万",
+    "亿",
+    "零",
 )
-WIDE_NUMBERS = ("百万", "千万", "万", "亿")
+WIDE_NUMBERS = ("百分之", "十万", "百万", "千万", "十亿", "百亿", "千亿", "百", "千(?![米克瓦卡焦])", "十", "万", "亿")

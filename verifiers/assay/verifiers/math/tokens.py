@@ -64,6 +64,7 @@ _GROUP_NAME = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _COLUMNS = re.compile(r"\s*(?:\[[a-z]\])?\s*\{[^{}]*\}")
 _BLACKBOARD = re.compile(r"\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))")
 _MONEY = {"textdollar": "$", "euro": "€", "texteuro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥"}
+_WIDE_PIECES = re.compile("(" + "|".join(("或者", "或", "和", "及", "与", *tables.WIDE_NUMBERS)) + ")")
 _ENGLISH = frozenset(("cost", "costs", "sect", "tang", "logs", "seco", "mind", "minx", "mine"))
 
 
@@ -196,7 +197,7 @@ class _Scanner:
 
     def wide(self, run: str) -> None:
         """Letters beyond ASCII: `3或5`, `12元`."""
-        for piece in re.split("(或者|或|和|及|与|百万|千万|万|亿)", run):
+        for piece in _WIDE_PIECES.split(run):
             if piece:
                 joint = tables.JOINTS.get(piece)
                 self.put("joint" if joint else "word", joint or piece)
