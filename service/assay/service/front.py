@@ -27,6 +27,8 @@ from assay.service.engine.tickets import Submission
 from assay.service.engine.work import Batch
 from assay.service.problems import ItemsRefused
 
+PRIVATE = frozenset({"cpu_s", "may_sandbox"})
+"""What the engine knows of a verifier beside its description."""
 ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
 Wrap = Callable[[bytes], Any]
 Observe = Callable[[list[ResultFrame]], None]
@@ -108,7 +110,7 @@ class Front:
 
     def verifiers(self) -> bytes:
         """What can be verified, each with the JSON schema of its reference."""
-        public = [{key: entry[key] for key in entry if key != "cpu_s"} for entry in self.engine.descriptions]
+        public = [{key: entry[key] for key in entry if key not in PRIVATE} for entry in self.engine.descriptions]
         return json_of({"verifiers": public})
 
 

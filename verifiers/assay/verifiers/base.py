@@ -61,6 +61,8 @@ class Verifier(ABC, Generic[R, S]):
     budget: ClassVar[Budget] = Budget()
     sandboxed: ClassVar[bool] = False
     """True if `verify` runs programs: the engine then gives it a lane with a sandbox slot."""
+    may_sandbox: ClassVar[bool] = False
+    """True if some references make `verify` run programs; toolchains then enter the item's key."""
     needs_registry: ClassVar[bool] = False
     """True if it is made with the registry that it is found in, to find others by name."""
 

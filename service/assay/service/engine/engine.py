@@ -229,6 +229,7 @@ class _Described(msgspec.Struct):
     reads: frozenset[str]
     sandboxed: bool
     cpu_s: float
+    may_sandbox: bool
 
 
 def _facts(entry: Mapping[str, object]) -> VerifierFacts:

@@ -31,7 +31,7 @@ def _parts(work: Work, fingerprint: bytes) -> list[bytes]:
     head = f"{facts.label}\0{limits}\0{kind}"
     parts = [
         _FORMAT, head.encode(), work.reference_digest, work.owner.encode(),
-        fingerprint if facts.sandboxed else b"",
+        fingerprint if facts.sandboxed or facts.may_sandbox else b"",
         completion.encode() if isinstance(completion, str) else completion,
     ]  # fmt: skip
     for name in sorted(work.fields):

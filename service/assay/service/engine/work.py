@@ -25,6 +25,7 @@ class VerifierFacts:
     reads: frozenset[str]
     sandboxed: bool
     cpu_s: float
+    may_sandbox: bool = False
     label: str = field(init=False)
     """`name@version`, as results carry it."""
     forwarded: tuple[str, ...] = field(init=False)

@@ -178,9 +178,11 @@ class Lane:
 
 
 def _catalogue(registry: Registry) -> bytes:
-    entries = [
-        {**info.model_dump(), "cpu_s": registry.get(info.name).budget.verify_cpu_s} for info in registry.describe()
-    ]
+    entries = []
+    for info in registry.describe():
+        verifier = registry.get(info.name)
+        private = {"cpu_s": verifier.budget.verify_cpu_s, "may_sandbox": verifier.may_sandbox}
+        entries.append({**info.model_dump(), **private})
     return msgspec.json.encode(entries)
 
 

@@ -40,6 +40,7 @@ class ToolVerifier(Verifier[ToolReference, ToolSpec]):
     name = "tool"
     version = 1
     reference_model = ToolReference
+    may_sandbox = True
     reads = frozenset({"completion", "prefill", "final_state"})
     budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
 
