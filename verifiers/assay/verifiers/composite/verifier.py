@@ -86,7 +86,7 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
          "truncated", "options"}
     )  # fmt: skip
     budget = Budget(prepare_cpu_s=20.0, verify_cpu_s=60.0)
-    may_sandbox: ClassVar[bool] = True
+    may_sandbox = True
     needs_registry = True
 
     def __init__(self, registry: Registry) -> None:
