@@ -169,7 +169,6 @@ WRONG = [
     ("甲", "\\boxed{乙}"),
     ("7", "答案：42（共 7 种情况）"),
     ("42", "答案不是42。"),
-    ("5000", "\\boxed{5千}"),
     ("42", "Answer: 四十二"),
     ("\\frac12", "The answer is one half."),
     ("10", "The answer is 10 (mod 7)."),
@@ -316,3 +315,21 @@ def test_boxes_joined_by_or_are_a_hedge() -> None:
     assert verdict("4", "\\boxed{3} or \\boxed{4}").reason == "hedged"
     assert verdict("4", "$\\boxed{3}$ or $\\boxed{4}$").reason == "hedged"
     assert boxed("4", "4") and verdict("4", "\\boxed{4} or \\boxed{4}").reward == 1.0
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "The answer is half of 5.",
+        "It is twice 5.",
+        "The result is the square root of $5$.",
+        "It can be up to 5.",
+        "It won’t be 5.",
+        "The answer is anything but 5.",
+        "It is false that the answer is 5.",
+        "It would be wrong to say the answer is 5.",
+        "The answer differs from 5.",
+    ],
+)
+def test_words_that_change_or_deny_the_value_spoil_it(completion: str) -> None:
+    assert not auto("5", completion)

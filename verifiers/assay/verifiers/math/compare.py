@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from assay.verifiers.math import reals
+from assay.verifiers.math.announcing import announces
 from assay.verifiers.math.equations import moved, same_solutions
 from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Node, Num, mul
@@ -21,6 +22,7 @@ from assay.verifiers.math.rules import STRICT, Rules
 from assay.verifiers.math.scalar import Scalar, equal, proportional, same_direction
 from assay.verifiers.math.tolerance import near
 from assay.verifiers.math.values import (
+    WORDED,
     Equation,
     Gap,
     Grid,
@@ -109,6 +111,8 @@ class Comparison:
             return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
         if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
+        if not all(_may_be_dropped(value.name) for value in (gold, answer) if isinstance(value, Named)):
+            return self.note("names", result=False)
         one = gold.value if isinstance(gold, Named) else gold
         other = answer.value if isinstance(answer, Named) else answer
         return self.equal(one, other)
@@ -253,6 +257,11 @@ _METHODS: Sequence[tuple[type[Value], Callable[[Comparison, Any, Any], bool]]] =
     (Opaque, Comparison._opaque),
     (Gap, Comparison._gaps),
 )
+
+
+def _may_be_dropped(name: str) -> bool:
+    """Whether `name = v` says v: words must announce it."""
+    return not name.startswith(WORDED) or announces(name.removeprefix(WORDED).replace("-", " ").split())
 
 
 def _single(value: Value) -> Value:

@@ -53,6 +53,28 @@ _BOUNDING = words(
     except minus negative without excluding
     """
 )
+# The end of what stands before a value, where it makes another number or a denial of it.
+_ALTERED = re.compile(
+    r"""\b(?:
+        (?:roots?|square|cube|reciprocal|inverse|opposite|negation|negative|logarithm|log|ln|sine?|cos|cosine|tan
+          |tangent|factorial|multiple|divisor|factor|half|third|quarter|percent|powers?|double|complement|one)\s+of
+       |half|twice|thrice|double|doubled|triple|times|log|ln|sin|cos|tan|up\s+to|(?:any|every)thing\s+but|all\s+but
+       |no\s+longer|hardly|scarcely|barely|never|differs?\s+from|different\s+from|far\s+from|mod|modulo|plus
+       |(?:less|more|fewer|other|rather|greater|smaller)\s+than|instead\s+of|from|bounded\s+by|power
+    )\s+(?:the\s+|exactly\s+|be\s+|equal\s+to\s+)*[$\\(\[{\s]*$""",
+    re.X,
+)
+# Anywhere in the clause before it.
+_DENIED = re.compile(
+    r"\b(?:never|won't|wouldn't|shouldn't|wasn't|weren't|hasn't|no longer|hardly|scarcely|anything but|differs? from"
+    r"|(?:false|wrong|incorrect|untrue|mistaken|mistake|error)\s+(?:that|to|is|answer)|nothing|no way)\b"
+)
+# Before a marker, in its clause.
+_UNANNOUNCED = re.compile(
+    r"\b(?:false|wrong|incorrect|untrue|mistaken|mistake|error|not true|not the case|not correct|not right)\b"
+    r"[^.!?\n]{0,60}\b(?:that|say|saying|think|claim|conclude|believe)\b"
+    r"|\b(?:wrong|incorrect|false|untrue)\s*$|\b(?:doubt|(?:don't|do not|cannot|can't) (?:think|believe|say|claim))\b"
+)
 _WORD = re.compile(r"[A-Za-z']+")
 
 
@@ -130,6 +152,9 @@ def _final_line(text: str) -> Extraction | None:
     found = marker_answer(text, marker)
     if not found.text:
         return None
+    clause = re.split(r"[.!?,;:\n]", text[max(0, marker.start - 200) : marker.start])[-1]
+    if _UNANNOUNCED.search(clause.replace("’", "'").lower()):
+        return Extraction(found, "hedged", "final_line")
     if found.stop in "?？" and found.stop:
         return Extraction(found, "hedged", "final_line")
     said = text[found.start : found.end]
@@ -214,7 +239,10 @@ def _is_prose(content: str) -> bool:
 
 def _is_posed(before: str) -> bool:
     """Whether the sentence up to the answer poses a task, asks, doubts or denies."""
-    clause = re.split(r"[,;:，；：\n]", before)[-1] if len(before) < 5_000 else before[-500:]
+    before = before[-5_000:].replace("’", "'")
+    clause = re.split(r"[,;:，；：\n]", before)[-1][-500:]
+    if _ALTERED.search(clause[-80:].lower() + " ") or _DENIED.search(clause.lower()):
+        return True
     spoken = [word.lower() for word in _WORD.findall(clause)]
     said = set(spoken)
     adjacent = clause.rstrip()[-1:].isalpha()

@@ -23,6 +23,8 @@ MAX_MAGNITUDE = 4_000
 _MAX_ANGLE_BITS = 200
 _MAX_FOLD = 400
 _INTEGRAL_BITS = 50
+_TERMS = ("1.375", "2.71", "1", "2", "5", "17", "60")
+"""Where the terms of a formal sum are compared."""
 
 
 class OutsideDomain(NoValue):
@@ -42,6 +44,7 @@ class Evaluator:
         self.real_domain = real_domain
         self.magnitude = 0
         self.loss = 0
+        self.literal = 0
         """Bits that sums, angles and exponents may have cost the result."""
         self.bound: dict[str, Number] = {}
 
@@ -49,6 +52,7 @@ class Evaluator:
         """The value of `node`."""
         if isinstance(node, Num):
             result = CONTEXT.mpf(node.value.numerator) / node.value.denominator
+            self._literal(node.value)
         elif isinstance(node, Sym):
             result = self._symbol(node.name)
         elif isinstance(node, Const):
@@ -58,6 +62,14 @@ class Evaluator:
         else:
             raise NotNumeric
         return self._noted(result)
+
+    def _literal(self, number: Fraction) -> None:
+        """A number's bits count as magnitude: `1.00...01` is told from 1, and a long decimal from pi."""
+        bits = max(number.numerator.bit_length(), number.denominator.bit_length())
+        if bits > MAX_MAGNITUDE:
+            raise TooLarge
+        self.literal = max(self.literal, bits)
+        self.magnitude = max(self.magnitude, bits)
 
     def _symbol(self, name: str) -> Number:
         if name in self.bound:
@@ -98,6 +110,8 @@ class Evaluator:
         if rule is None:
             raise NotNumeric
         values = [self.value(arg) for arg in node.args]
+        if head in ("re", "im") and node.free:
+            raise NotNumeric  # of an unknown that need not be real
         if head in ANGLES:
             bits = max((int(CONTEXT.mag(v)) for v in values if v), default=0)
             if bits > _MAX_ANGLE_BITS:
@@ -178,6 +192,7 @@ class Evaluator:
         """A power with an exponent that is not whole; odd roots of negative reals are real."""
         if exponent is None and exact is not None:
             exponent = CONTEXT.mpf(exact.numerator) / exact.denominator
+            self._literal(exact)
         if not base:
             if CONTEXT.re(exponent) <= 0:
                 raise Undefined
@@ -214,7 +229,7 @@ class Evaluator:
 
     def _applied(self, node: Op) -> Number:
         """An unknown function: a number drawn from its name and where it is taken."""
-        values = [CONTEXT.nstr(self.value(arg), 20) for arg in node.args]
+        values = [self._shown(arg) for arg in node.args]
         return _drawn(node.head + "\x00" + "\x00".join(values))
 
     def _folded(self, node: Op) -> Number:
@@ -235,15 +250,24 @@ class Evaluator:
         return self._sum(terms) if node.head == "sum" else CONTEXT.fprod(terms)
 
     def _formal(self, node: Op) -> Number:
-        """A sum to infinity or to `n`: a number drawn from its bounds and its terms at two places."""
+        """A sum to infinity or to `n`: a number drawn from its bounds and its terms at some places."""
         parts = [node.head]
         for arg in node.args[1:]:
-            parts.append("oo" if arg == Const("oo") else CONTEXT.nstr(self.value(arg), 20))
-        for place in ("1.375", "2.71"):
+            parts.append("oo" if arg == Const("oo") else self._shown(arg))
+        magnitude = self.magnitude
+        for place in _TERMS:
             self.bound[node.bound] = CONTEXT.mpf(place)
-            parts.append(CONTEXT.nstr(self.value(node.args[0]), 20))
+            try:
+                parts.append(self._shown(node.args[0]))
+            except (Undefined, OutsideDomain, TooLarge):
+                parts.append("none")
         self.bound.pop(node.bound, None)
+        self.magnitude = max(magnitude, self.literal)
         return _drawn("\x00".join(parts))
+
+    def _shown(self, node: Node) -> str:
+        """A value in digits that rounding leaves alone, all that the precision gives."""
+        return str(CONTEXT.nstr(self.value(node), 15 + (CONTEXT.prec - 100) // 4))
 
     def _integral(self, node: Op) -> Number:
         """A definite integral by quadrature; refused unless its error is far below what is compared."""
@@ -264,7 +288,7 @@ class Evaluator:
         finally:
             self.bound.pop(node.bound, None)
             # Quadrature looks at tiny arguments; its own error counts instead of their magnitude.
-            self.magnitude = max(magnitude, _INTEGRAL_BITS)
+            self.magnitude = max(magnitude, _INTEGRAL_BITS, self.literal)
         if error > CONTEXT.mpf(2) ** (-CONTEXT.prec // 2):
             raise NotNumeric
         return value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.verifiers.extract.found import words
-from assay.verifiers.math import tables, units
+from assay.verifiers.math import announcing, units
 from assay.verifiers.math._cursor import END
 from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
@@ -22,20 +22,8 @@ from assay.verifiers.math.shapes import value_of
 from assay.verifiers.math.tokens import Token, decimal, tokenise
 from assay.verifiers.math.values import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
 
-_ANNOUNCERS = words(
-    """
-    the so thus hence therefore and then our final correct required requested desired answer answers
-    value values result results solution solutions total sum product difference number count area volume
-    perimeter length width height distance radius probability limit maximum minimum max min smallest
-    largest least greatest mean median average integral derivative equation slope cost price of we get
-    have obtain it this which
-    """
-)
 _PLAIN = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?")
 _LONGEST_ANNOUNCEMENT = 14
-_DENYING = (tables.STATEMENT_WORDS - words("all both that there what")) | words(
-    "wrong incorrect false possible guess example common mistake trap estimate square cube initial previous once"
-)
 _VERBS = words("is are equals be")
 # `12 (cm)`: the note is the unit.
 _REAL_UNITS = frozenset(units.CANONICAL.values()) - {"unit"}
@@ -50,8 +38,6 @@ _OPTIONS = frozenset("ABCDEFGH")
 _BINDING = frozenset(
     ("+", "-", "*", "/", "=", "<", ">", "<=", ">=", "!=", "^", "_", "cup", "cap", "setminus", "in", "notin")
 )
-# In a note these change the value that it stands beside.
-_CHANGING = words("base times percent hundred thousand million billion factorial squared cubed negative radix digits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,26 +124,25 @@ def _trimmed(tokens: list[Token]) -> list[Token]:
 
 
 def without_announcement(tokens: list[Token]) -> list[Token]:
-    """Drop `The answer is`: words that end in `is`, `equals` or a colon.
+    """Drop `The answer is`: announcing words that end in `is`, `equals` or a colon.
 
-    Before words only known announcing words go (`G is invertible` is a text); before anything else any
-    words do that neither deny, hedge nor change the value (`The largest n is 34`).
+    Before words only the commonest go: `G is invertible` is a text.
     """
-    known = True
+    said: list[str] = []
     for index, token in enumerate(tokens[:_LONGEST_ANNOUNCEMENT]):
         value = str(token.value).lower()
         rest = tokens[index + 1 :]
-        if value == ":" and index and known and tokens[index - 1].kind in ("word", "run"):
-            return rest
-        if token.kind not in ("word", "run", "let"):
+        if value == ":" and index and tokens[index - 1].kind in ("word", "run"):
+            return rest if all(word in announcing.CORE for word in said) else tokens
+        if token.kind not in ("word", "run", "let") and not (value == "-" and index):
             return tokens
         if value in _VERBS and index:
             rest = rest[1:] if rest and rest[0].value == ":" else rest
-            return rest if rest and (known or rest[0].kind not in ("word", "run")) else tokens
-        if value not in _ANNOUNCERS:
-            known = False
-            if value in _DENYING or value in tables.MODIFIERS:
-                return tokens
+            known = all(word in announcing.CORE for word in said)
+            worded = bool(rest) and rest[0].kind in ("word", "run")
+            return rest if rest and (known or (not worded and announcing.announces(said))) else tokens
+        if value != "-":
+            said.append(value)
     return tokens
 
 
@@ -188,9 +173,7 @@ def _is_remark(before: Token, opening: Token, inner: list[Token]) -> bool:
     spelled = [t for t in inner if t.kind == "run" and opening.spaced]
     if not named and not spelled:
         return False
-    return not any(
-        (t.kind == "joint" and t.value == "or") or str(t.value).lower() in _HEDGES | _CHANGING for t in inner
-    )
+    return announcing.is_harmless(inner)
 
 
 def choice_letter(tokens: list[Token]) -> str:

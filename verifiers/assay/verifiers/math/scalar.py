@@ -233,6 +233,8 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
                 precision = 5 * magnitude + MARGIN + 40
             if pairs:
                 # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
+                if precision < 5 * magnitude + MARGIN:
+                    return False
                 with CONTEXT.workprec(precision):
                     return judge(pairs, precision - 2 * magnitude - 50)
             if not free:

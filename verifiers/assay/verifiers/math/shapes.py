@@ -34,6 +34,7 @@ from assay.verifiers.math.nodes import (
 from assay.verifiers.math.reals import EVERYTHING
 from assay.verifiers.math.scalar import Scalar, equal
 from assay.verifiers.math.values import (
+    WORDED,
     Equation,
     Gap,
     Grid,
@@ -327,7 +328,7 @@ def name_of(node: Node) -> str | None:
     if isinstance(node, Sym):
         return node.name
     if isinstance(node, Word):
-        return node.text
+        return WORDED + node.text
     if isinstance(node, Tup) and all(isinstance(item, Sym) for item in node.items):
         return f"({','.join(item.name for item in node.items if isinstance(item, Sym))})"
     if isinstance(node, Op):

@@ -18,6 +18,9 @@ from assay.verifiers.math.nodes import Node
 from assay.verifiers.math.reals import Line
 from assay.verifiers.math.scalar import Scalar
 
+WORDED = "words:"
+"""What the name of a `Named` begins with where it was given in words: only an announcement may be left out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Value:
