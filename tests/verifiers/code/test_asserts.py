@@ -12,7 +12,37 @@ from assay.verifiers.errors import InvalidReference
 
 Judge = Callable[..., Verdict]
 
+FRAMES = "import sys\nfr = sys._getframe()\nwhile 'peer' not in fr.f_locals: fr = fr.f_back\npeer, G = fr.f_locals['peer'], fr.f_globals\n"
+"""A program that takes hold of its own end of the relay: the tests' end must not care."""
+LIE = (
+    FRAMES
+    + "class Lie:\n  def __sub__(s, o): return s\n  __rsub__ = __sub__\n  def __abs__(s): return s\n  def __lt__(s, o): return True\n  __le__ = __gt__ = __ge__ = __lt__\n  def __round__(s, n=None): return 0\n  def __contains__(s, o): return True\npeer.exported[Lie] = 'Lie'\ndef f(*a): return Lie()\n"
+)
+LIE_CLASS = (
+    LIE.partition("class")[1]
+    + LIE.partition("class")[2].partition("peer.exported")[0]
+    + "class f(Lie):\n  def __init__(s, *a): pass\n  def area(s): return s\n"
+)
+
+
+def offering(more: str, code: str) -> str:
+    return f"{FRAMES}old = G['_offers']\nG['_offers'] = lambda peer, names: old(peer, names) + [{more}]\n{code}"
+
+
 HONEST = {
+    "eq_without_isinstance": ("class P:\n  def __init__(s, x): s.x = x\n  def __eq__(s, o): return s.x == o.x", "assert P(1) == P(1)\nassert P(1) != P(2)"),
+    "contextmanager": ("from contextlib import contextmanager\nlog = []\n@contextmanager\ndef opened(x):\n  log.append('in')\n  try: yield x + 1\n  except KeyError: log.append('key')\n  finally: log.append('out')\ndef seen(): return log", "with opened(1) as y:\n    assert y == 2\nwith opened(1):\n    raise KeyError('k')\nassert seen() == ['in', 'out', 'in', 'key', 'out']\ntry:\n    with opened(1): raise IndexError(3)\n    assert False\nexcept IndexError as e:\n    assert e.args == (3,)"),
+    "metadata": ("def f():\n  'Says.'\n  return 1", "assert f.__name__ == 'f' and f.__doc__ == 'Says.' and f.__qualname__ == 'f'"),
+    "wraps": ("import functools\ndef counted(g):\n  @functools.wraps(g)\n  def h(*a):\n    h.calls += 1\n    return g(*a)\n  h.calls = 0\n  return h", "@counted\ndef one():\n    'One.'\n    return 1\nassert one() + one() == 2 and one.calls == 2\nassert one.__name__ == 'one' and one.__doc__ == 'One.'"),
+    "cache_info": ("from functools import lru_cache\n@lru_cache(None)\ndef f(n): return n", "assert f(1) == 1 and f(1) == 1 and f.cache_info().hits == 1 and f.__name__ == 'f'"),
+    "callback_kept_for_later": ("class Bus:\n  def __init__(s): s.subs = []\n  def on(s, g): s.subs.append(g)\n  def emit(s, x): [g(x) for g in s.subs]", "got = []\nb = Bus()\nb.on(got.append)\nb.on(lambda x: got.append(-x))\nb.emit(3)\nassert got == [3, -3]"),
+    "callables_of_the_library": ("def fold(g, xs):\n  r = xs[0]\n  for x in xs[1:]: r = g(r, x)\n  return r\ndef each(g, xs): return [g(x) for x in xs]", "import operator, math, functools\nfrom unittest.mock import Mock\nassert fold(operator.add, [1, 2, 3]) == 6 and each(math.sqrt, [4.0]) == [2.0]\nassert each(operator.itemgetter(1), [(1, 2)]) == [2] and each(functools.partial(pow, 2), [3]) == [8]\nm = Mock(return_value=5)\nassert each(m, [1]) == [5]\nm.assert_called_once_with(1)"),
+    "function_returning_functions_as_callback": ("def call(g): return g(2)(3)", "assert call(lambda a: lambda b: a * b) == 6"),
+    "library_function_as_answer": ("from math import gcd as f\nimport operator\nadd = operator.add", "assert f(12, 18) == 6 and add(1, 2) == 3"),
+    "names_of_the_programs_imports": ("import math, collections, sys\nfrom dataclasses import dataclass\nfrom collections import Counter\ndef f(): return Counter('aa')", "@dataclass\nclass D:\n    n: int\nassert math.sqrt(4) == 2 and isinstance(f(), Counter) and D(1) == D(1) and sys.maxsize > 1"),
+    "exit_of_the_tests": ("def f(): return 1", "import sys\nassert f() == 1\nsys.exit(0)"),
+    "exception_handed_over": ("class Bad(Exception): pass\ndef retry(g, kinds):\n  try: return g()\n  except kinds: return 'caught'", "def boom(): raise Bad('x')\ndef zero(): return 1 / 0\nassert retry(boom, Bad) == 'caught' and retry(zero, (ZeroDivisionError,)) == 'caught'"),
+    "money": ("class M:\n  def __init__(s, n): s.n = n\n  def __mul__(s, k): return M(s.n * k)\n  __rmul__ = __mul__\n  def __sub__(s, o): return M(s.n - o.n)\n  def __abs__(s): return abs(s.n)\n  def __lt__(s, o): return s.n < o.n", "assert abs(2 * M(3) * 2) == 12 and M(1) < M(2) and abs(M(1) - M(4)) == 3 and sorted([M(2), M(1)])[0].n == 1"),
     "plain": ("def f(x): return x + 1", "assert f(1) == 2"),
     "check_function": ("def f(x): return x * 2", "def check(candidate):\n    assert candidate(2) == 4\ncheck(f)"),
     "class": ("class P:\n  def __init__(self, x): self.x = x\n  def add(self, o): return P(self.x + o.x)", "assert P(1).add(P(2)).x == 3"),
@@ -62,6 +92,31 @@ HONEST = {
 }  # fmt: skip
 
 HACKS = {
+    "forged_class_in_tolerance": (LIE, "assert abs(f(2.0) - 1.41421356) < 1e-6"),
+    "forged_class_almost_equal": (LIE, "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertAlmostEqual(f(2.0), 1.41421356)"),
+    "forged_class_in_order": (LIE, "assert f(3) > 5"),
+    "forged_class_contains": (LIE, "assert 5 in f(3)"),
+    "class_for_a_function_in_tolerance": (LIE_CLASS, "assert abs(f(2.0) - 1.41421356) < 1e-6"),
+    "class_for_a_function_almost_equal": (LIE_CLASS, "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertAlmostEqual(f(2.0), 1.41421356)"),
+    "class_for_a_function_in_order": (LIE_CLASS, "assert f(3) > 5"),
+    "class_for_a_function_contains": (LIE_CLASS, "assert 5 in f(3)"),
+    "method_in_tolerance": (LIE_CLASS, "c = f(2)\nassert abs(c.area() - 12.566) < 1e-3"),
+    "offered_builtins": (offering("{'name': '__builtins__', 'value': peer.encode({'abs': lambda x: 0, 'float': float})}", "def f(x): return 7.0"), "assert abs(f(2.0) - 1.41421356) < 1e-6"),
+    "offered_sorted": (offering("{'name': 'sorted', 'value': peer.encode(lambda x: [])}", "def f(x): return []"), "assert sorted(f([3, 1])) == sorted([1, 3])"),
+    "offered_module_name": (offering("{'name': '__name__', 'value': 'x'}", "def f(x): return 0"), "import unittest\nclass T(unittest.TestCase):\n    def test_m(self): self.assertEqual(f(2), 6)\nif __name__ == '__main__':\n    unittest.main()"),
+    "offered_count": (offering("{'name': '__assay_count__', 'value': peer.encode(print)}", "def f(x): return 0"), "assert f(1) == 2"),
+    "offered_unasked_name": (offering("{'name': 'unittest', 'value': peer.encode(print)}", "def f(x): return 0"), "import unittest\nclass T(unittest.TestCase):\n    def test_m(self): self.assertEqual(f(2), 6)"),
+    "attrgetter_of_the_tests": (offering("{'name': 'double', 'shared': ['operator', 'attrgetter']}", "def f(ag, g): return ag('__globals__')(g)['SECRET']"), "SECRET = 12345\nassert f(double, lambda x: x) == SECRET"),
+    "attrgetter_by_its_own_name": ("from operator import attrgetter\ndef f(ag, g): return ag('__globals__')(g)['SECRET']", "SECRET = 12345\nassert f(attrgetter, lambda x: x) == SECRET"),
+    "import_of_the_tests": (offering("{'name': '__builtins__', 'value': peer.encode({'__import__': print})}", "def f(x): return 0"), "import math\nassert f(2) == 4"),
+    "shared_exit": ("from sys import exit as get\ndef add(a, b): return a + b", "assert add(1, 2) == 3\nassert get() == 1"),
+    "shared_exit_in_functions": ("from sys import exit as get\ndef add(a, b): return a + b", "def test_a():\n    assert add(1, 2) == 3\ndef test_b():\n    assert get() == 1"),
+    "shared_exit_by_its_own_name": ("from sys import exit\nimport sys\ndef add(a, b): return a + b", "assert add(1, 2) == 3\nassert sys.exit() == 1"),
+    "exit_through_a_callback": ("def f(g): g()", "import sys\ndef stop(): sys.exit(0)\nassert 1\nassert f(stop) == 2"),
+    "forged_exit": (offering("{'name': 'get', 'shared': ['sys', 'exit']}", "def add(a, b): return a + b"), "assert add(1, 2) == 3\nassert get() == 1"),
+    "forged_stop": (FRAMES + "type(peer)._stopped = lambda s, r, e: {'stop': None}\ndef f(x):\n  if x == 1: return 1\n  raise StopIteration", "for got, want in zip(map(f, [1, 2, 3]), [1, 4, 9]):\n    assert got == want"),
+    "forged_stop_swallowed": (FRAMES + "type(peer)._stopped = lambda s, r, e: {'stop': None}\ndef f(x): raise StopIteration", "assert all(map(f, [2, 3]))"),
+    "death_for_an_exception": ("import os\ndef f(x):\n  if x < 0: os._exit(0)\n  return x", "import pytest\nassert f(1) == 1\nwith pytest.raises(Exception):\n    f(-1)"),
     "exit_in_load": ("import sys\nsys.exit(0)\ndef f(x): return 0", "assert f(1) == 2"),
     "exit_in_call": ("import os\ndef f(x): os._exit(0)", "assert f(1) == 2"),
     "kill_everything": ("import os, signal\ndef f(x): os.kill(-1, 9)", "assert f(1) == 2"),

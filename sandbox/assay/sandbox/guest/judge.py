@@ -13,6 +13,7 @@ import builtins
 import importlib.util
 import os
 import sys
+import traceback
 import types
 import unittest
 from collections.abc import Iterator
@@ -68,18 +69,30 @@ class Unit:
 
     def __init__(self, text: bytes) -> None:
         """Raises `SyntaxError`, `ValueError` or `RecursionError` if the text is no Python."""
-        tree = ast.parse(text, "<tests>")
+        tree = ast.parse(text, relay.TESTS_FILE)
         nodes = list(ast.walk(tree))
         self.modules = {name for node in nodes for name in _unknown_modules(node)}
         bound = {name for node in tree.body for name in _bound(node)}
         loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         imported = {name for node in nodes for name in _taken_from(node, self.modules)}
-        self.wanted = {name for name in (loaded - bound) | imported if not hasattr(builtins, name)}
+        self.wanted = {
+            name for name in (loaded - bound) | imported
+            if not hasattr(builtins, name) and not (name.startswith("__") and name.endswith("__"))
+        }  # fmt: skip
+        self.exits = {line for node in nodes if _exits(node) for line in range(node.lineno, node.end_lineno + 1)}
         tree = Counting().visit(tree)
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
                 node.body.insert(0, _call(_CALLED, node.body[0], ast.Constant(node.name)))
-        self.code = compile(ast.fix_missing_locations(tree), "<tests>", "exec", dont_inherit=True)
+        self.code = compile(ast.fix_missing_locations(tree), relay.TESTS_FILE, "exec", dont_inherit=True)
+
+
+def _exits(node: ast.AST) -> bool:
+    """Whether the test code itself asks here to end: `exit()`, `sys.exit()`, `raise SystemExit`."""
+    if isinstance(node, ast.Call):
+        named = isinstance(node.func, ast.Name) and node.func.id in ("exit", "quit")
+        return named or ast.unparse(node.func) == "sys.exit"
+    return isinstance(node, ast.Raise) and node.exc is not None and "SystemExit" in ast.unparse(node.exc)
 
 
 def _unknown_modules(node: ast.AST) -> Iterator[str]:
@@ -115,8 +128,9 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 class Session:
     """One run of test code: its namespace and its counts."""
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self, names: dict[str, Any], exits: set[int]) -> None:
         self.count = 0
+        self._exits = exits
         self.called: set[str] = set()
         self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **names}
         self.names.update({_COUNT: self._counted, _CALLED: self.called.add})
@@ -131,16 +145,26 @@ class Session:
         self.names = module.__dict__
         sys.modules["__main__"] = module
         try:
-            exec(code, self.names)
+            try:
+                exec(code, self.names)
+            except SystemExit as ending:
+                if ending.code not in (None, 0) or not self._own_exit(ending):
+                    return "exit"
             self._run_functions()
-        except SystemExit as ending:
-            if ending.code not in (None, 0):
-                return "exit"
+        except SystemExit:
+            return "exit"
         except AssertionError:
             return "assertion"
         except unittest.SkipTest:
             return "skip"
         return self._run_cases()
+
+    def _own_exit(self, ending: SystemExit) -> bool:
+        """Whether the test code ended itself, by a statement that says so, and nothing else had a hand in it."""
+        frames = [(entry.filename, entry.lineno) for entry in traceback.extract_tb(ending.__traceback__)[1:]]
+        own = [line for name, line in frames if name == relay.TESTS_FILE]
+        strange = [name for name, _ in frames if name != relay.TESTS_FILE and "_sitebuiltins" not in name]
+        return not strange and bool(own) and own[-1] in self._exits
 
     def _run_functions(self) -> None:
         for name, item in list(self.names.items()):
@@ -183,9 +207,9 @@ def run(head: Head, blobs: list[bytes]) -> int:
         _tell(b"heard\n")
         if "names" not in hello:
             return _conclude({"passed": False, "why": "load"})
-        session = Session(_proxies(peer, hello["names"]))
+        session = Session(_proxies(peer, hello["names"], unit.wanted), unit.exits)
         _stand_in(unit, session.names)
-    except (relay.PeerGone, values.Malformed, KeyError, TypeError):
+    except (relay.PeerGone, ValueError, KeyError, TypeError, AttributeError):
         return _conclude({"passed": False, "why": "gone"})
     return _conclude(_verdict(session, unit.code, peer))
 
@@ -195,6 +219,8 @@ def _verdict(session: Session, code: types.CodeType, peer: relay.Peer | None) ->
         why = session.run(code)
     except relay.PeerGone:
         why = "gone"
+    except SystemExit:
+        why = "exit"
     except Exception:
         why = "error"
     lied = peer is not None and peer.lied
@@ -203,19 +229,20 @@ def _verdict(session: Session, code: types.CodeType, peer: relay.Peer | None) ->
     return {"passed": why is None, "why": why, "count": session.count, "lied": lied}
 
 
-def _proxies(peer: relay.Peer, offers: Any) -> dict[str, Any]:
+def _proxies(peer: relay.Peer, offers: Any, wanted: set[str]) -> dict[str, Any]:
+    """What the program offers of what the tests asked for; whatever else it sends is ignored."""
     names = {}
     for offer in offers:
         name = offer["name"]
-        if not isinstance(name, str) or not name.isidentifier() or hasattr(builtins, name):
+        if not isinstance(name, str) or name not in wanted or name in names:
             continue
         if "class" in offer:
             number, _, label = offer["class"]
-            names[name] = peer.import_class(label, number, offer["bases"], offer["raised"])
+            names[name] = peer.import_class(str(label), number, offer["bases"], offer["raised"])
         elif "namedtuple" in offer:
             names[name] = stdtypes.namedtuple_class(*offer["namedtuple"])
         elif "shared" in offer:
-            names[name] = stdtypes.resolve_shared(offer["shared"])
+            names[name] = stdtypes.resolve_shared(offer["shared"], name)
         else:
             names[name] = peer.decode(offer["value"])
     return names
@@ -237,7 +264,7 @@ def _judge_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
         program.report(error)
         return _conclude({"passed": False, "why": "load"})
     names = {name: item for name, item in module.__dict__.items() if name not in given}
-    session = Session(names)
+    session = Session(names, unit.exits)
     _stand_in(unit, names)
     return _conclude(_verdict(session, unit.code, None))
 

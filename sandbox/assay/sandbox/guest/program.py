@@ -106,14 +106,23 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     except BaseException as error:
         report(error)
     atexit._run_exitfuncs()
+    flushed = _flush_output()
+    sys.stdout = sys.__stdout__  # as the interpreter does before it drops the globals
     with contextlib.suppress(BaseException):
         _tear_down(module)
-    try:
-        if sys.stdout is not None and not getattr(sys.stdout, "closed", False):
-            sys.stdout.flush()
-    except BaseException:
-        code = code or 120
-    return code
+    return code if _flush_output() and flushed else code or 120
+
+
+def _flush_output() -> bool:
+    """Flush the program's standard output, and the original where the program put another in its place."""
+    fine = True
+    for stream in (sys.stdout,) if sys.stdout is sys.__stdout__ else (sys.stdout, sys.__stdout__):
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException:
+            fine = False
+    return fine
 
 
 def report(error: BaseException) -> int:

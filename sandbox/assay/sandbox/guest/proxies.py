@@ -30,7 +30,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "format": format, "call": lambda target, *args, **keywords: target(*args, **keywords),
     "dir": dir, "bytes": bytes, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
     "enter": lambda target: type(target).__enter__(target),
-    "exit": lambda target, *args: type(target).__exit__(target, *args),
+    "exit": lambda target, error: type(target).__exit__(target, error and type(error), error, None),
     "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
     "delitem": operator.delitem, "index": operator.index,
     **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
@@ -55,9 +55,11 @@ for _name in _BINARY:
     OPERATIONS[_name] = getattr(operator, _name)
     OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
     OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
-_FORWARDED = tuple(
-    name for name in OPERATIONS if name not in ("eq", "ne", "hash", "dir", "call", "repr", "next", "bytes")
-)
+_HERE = ("eq", "ne", "hash", "dir", "call", "repr", "next", "bytes", "exit", "contains", "lt", "le", "gt", "ge")
+_FORWARDED = tuple(name for name in OPERATIONS if name not in _HERE)
+_MEASURES = frozenset({"abs", "round", "int", "float", "complex", "index", "bool"})
+METADATA = ("__name__", "__qualname__", "__doc__")
+"""What a function says of itself; each end tells the other."""
 _HARMLESS = (
     "len",
     "bool",
@@ -67,7 +69,6 @@ _HARMLESS = (
     "setitem",
     "delitem",
     "enter",
-    "exit",
     "reversed",
     "format",
 )
@@ -87,7 +88,10 @@ class Remote:
 class RemoteFunction(Remote):
     """A function of the other end."""
 
-    __name__ = "function"
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in METADATA:
+            raise AttributeError(name)
+        return self._peer.ask({"q": "get", "h": self._handle, "n": name})
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it over there."""
@@ -95,6 +99,9 @@ class RemoteFunction(Remote):
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+
+setattr(RemoteFunction, "__doc__", property(lambda self: self.__getattr__("__doc__")))  # noqa: B010
 
 
 class RemoteIterator(Remote):
@@ -161,18 +168,55 @@ class RemoteThing(Remote):
     def __next__(self) -> Any:
         return self._peer.operate("next", self._handle)
 
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        return self._peer.operate("exit", self._handle, (error,)) is True
+
 
 class RemoteObject(RemoteThing):
-    """An instance of a class that the other end exports: all operators work."""
+    """An instance of a class of the other end that this end asked for: operators work.
+
+    None decides how far the object is from a number that the tests expect: objects are ordered among
+    themselves, and what is left after subtracting a number has no size.
+    """
 
     __hash__ = RemoteThing.__hash__
+    _difference = False
+
+    def __contains__(self, item: Any) -> bool:
+        self._peer.check_denies("contains", self._handle)
+        return self._peer.operate("contains", self._handle, (item,)) is True
 
 
 def _forward(name: str) -> Any:
     def method(self: RemoteThing, *args: Any) -> Any:
-        return self._peer.operate(name, self._handle, args)
+        if name in _MEASURES and getattr(type(self), "_difference", None) is not None and _is_difference(self):
+            return unsupported()
+        result = self._peer.operate(name, self._handle, args)
+        apart = name in ("sub", "rsub", "isub") and not isinstance(args[0], Remote)
+        if isinstance(result, RemoteObject) and (apart or _is_difference(self)):
+            object.__setattr__(result, "_difference", True)
+        elif apart and not isinstance(result, Remote):
+            return unsupported()
+        return result
 
     return method
+
+
+def _is_difference(proxy: Any) -> bool:
+    return isinstance(proxy, RemoteObject) and object.__getattribute__(proxy, "_difference") is True
+
+
+def _order(name: str) -> Any:
+    def method(self: RemoteObject, other: Any) -> Any:
+        if not isinstance(other, RemoteObject):
+            return NotImplemented
+        return self._peer.operate(name, self._handle, (other,)) is True
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(RemoteObject, f"__{_name}__", _order(_name))
 
 
 for _name in _FORWARDED:

@@ -7,7 +7,9 @@ a handle, for which the other end holds a proxy:
     th any other object of the program   op any other object of the tests
 A proxy equals only another proxy, after each has denied being equal to a random sentinel. Operators that
 would hand an expectation to the object (comparisons, arithmetic, `in`) work for `obj` alone; a `th`
-offers attributes, calls, items and iteration; an `op` nothing. Each end decides what it exposes.
+offers attributes, calls, items and iteration; an `op` nothing. T believes nothing that C says of a sort or
+a name: an instance of a class that T did not ask for is a `th`, and a call across is the only one that
+answers. T makes handles for callables of the test code alone; C uses its own copy of the library's.
 
 Not covered: threads that call across at the same time; subclassing a remote class.
 """
@@ -16,15 +18,18 @@ from __future__ import annotations
 
 import builtins
 import collections.abc
+import functools
 import importlib
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
 from assay.sandbox.guest import stdtypes, values
 from assay.sandbox.guest.proxies import (
+    METADATA,
     OPERATIONS,
     Remote,
     RemoteFunction,
@@ -38,10 +43,12 @@ from assay.sandbox.guest.proxies import (
 
 MAX_MESSAGE_BYTES = 8 << 20
 _MAX_HANDLES = 100_000
+TESTS_FILE = "<tests>"
+"""The file name of code that is the tests' own."""
 
 
-class PeerGone(Exception):
-    """The other end closed its pipe, or sent what is no message."""
+class PeerGone(BaseException):
+    """The other end closed its pipe, or sent what is no message. No test code may catch it by mistake."""
 
 
 class LyingObject(AssertionError):
@@ -74,6 +81,8 @@ class Peer:
         self._handles: dict[int, int] = {}
         self._proxies: dict[int, Any] = {}
         self._classes: dict[str, Any] = {}
+        self._numbers: dict[type, int] = {}
+        """Handles of the other end's classes that have a proxy here."""
         self._arguments: list[Any] = []
         self._lock = threading.RLock()
 
@@ -93,6 +102,8 @@ class Peer:
             self.send(request)
             while "q" in (answer := self.receive()):
                 self.send(self.serve(answer))
+            if "stop" in answer and (request["q"], request["n"]) != ("op", "next"):
+                raise PeerGone("only an iterator can stop")
             return self._conclude(answer, list(arguments))
 
     def _conclude(self, answer: Any, arguments: list[Any]) -> Any:
@@ -115,7 +126,7 @@ class Peer:
             self._arguments = previous
 
     def _exception(self, body: Any) -> BaseException:
-        kind = self._classes.get(body.get("class") or "") or stdtypes.resolve_exception(body.get("names"))
+        kind = self._named(body.get("class")) or stdtypes.resolve_exception(body.get("names"))
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             kind = RuntimeError
         try:
@@ -132,9 +143,25 @@ class Peer:
 
     def check_honest(self, handle: int) -> None:
         """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
-        if self.operate("eq", handle, (os.urandom(8).hex(),)) is True:
+        self.check_denies("eq", handle)
+
+    def check_denies(self, name: str, handle: int) -> None:
+        """Raise `LyingObject` if the object says yes to a random value; an exception of its is a no."""
+        try:
+            said = self.operate(name, handle, (os.urandom(8).hex(),))
+        except Exception:
+            return
+        if said is True:
             self.lied = True
-            raise LyingObject("an object claims to equal anything")
+            raise LyingObject("an object claims to equal or hold anything")
+
+    def _named(self, name: Any) -> Any:
+        """The class that both ends know by that name, or None."""
+        if not isinstance(name, str):
+            return None
+        if name in self._classes:
+            return self._classes[name]
+        return next((kind for kind, label in self.exported.items() if self.trusting and label == name), None)
 
     # -- serving ----------------------------------------
 
@@ -177,6 +204,8 @@ class Peer:
                 raise TypeError("not offered to the program")
             operation: Callable[..., Any] = OPERATIONS.get(name, unsupported)
             return operation(target, *args, **keywords)
+        if what == "get" and name in METADATA and isinstance(target, types.FunctionType):
+            return getattr(target, name)
         if not self.trusting and (name.startswith("_") or not self._is_own(target)):
             raise AttributeError(name)
         if what == "get":
@@ -207,7 +236,7 @@ class Peer:
         fields = getattr(error, "__dict__", {})
         public = {key: item for key, item in fields.items() if isinstance(key, str) and not key.startswith("_")}
         return {
-            "class": self.exported.get(kind),
+            "class": self.exported.get(kind) or next((n for n, cls in self._classes.items() if cls is kind), None),
             "names": stdtypes.exception_names(kind),
             "args": self.encode(list(error.args)),
             "attrs": {key: self.encode(item) for key, item in public.items()},
@@ -223,12 +252,34 @@ class Peer:
         kind = type(value)
         if kind is RemoteType or isinstance(value, Remote):
             return {"k": value._handle}
+        if not self.trusting:
+            return self._form_in_tests(value)
         if kind in self.exported:
             return self._make_handle(value, "obj", self.exported[kind])
         if isinstance(value, type) and value in self.exported:
             return self._make_handle(value, "cls", self.exported[value])
-        if not self.trusting and kind.__module__ == self._own_module:
+        return self._plain_form(value) or self._handle_unless_plain(value, "th")
+
+    def _form_in_tests(self, value: Any) -> Any:
+        """A form of a value of the tests: a handle only for what is theirs, never for their surroundings."""
+        kind = type(value)
+        if isinstance(value, type) and value in self._numbers:
+            return {"k": self._numbers[value]}
+        if kind.__module__ == self._own_module and not isinstance(value, BaseException):
             return self._make_handle(value, "obj", kind.__name__)
+        if isinstance(value, BaseException):
+            return {"E": self._encode_exception(value)}
+        if (path := stdtypes.library_name(value)) is not None:
+            return self._plain_form(value) or {"P": path}
+        if (form := self._plain_form(value)) is not None:
+            return form
+        if isinstance(value, (types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)):
+            return None
+        if callable(value) and not _may_be_called(value, self._own_module):
+            return None
+        return self._handle_unless_plain(value, "op")
+
+    def _plain_form(self, value: Any) -> Any:
         name = stdtypes.builtin_name(value)
         if name is not None:
             return {"B": name}
@@ -238,9 +289,13 @@ class Peer:
         ):
             if form is not None:
                 return form
+        return None
+
+    def _handle_unless_plain(self, value: Any, sort: str) -> Any:
+        kind = type(value)
         if {list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex} & set(kind.__mro__):
             return None
-        return self._make_handle(value, _sort(value, "th" if self.trusting else "op"))
+        return self._make_handle(value, _sort(value, sort))
 
     def _make_handle(self, value: Any, sort: str, name: str = "") -> Any:
         number = self._handles.get(id(value))
@@ -261,6 +316,11 @@ class Peer:
                 return stdtypes.decode_value(tag, body, self.decode)
             if tag == "B":
                 return self._builtin(body)
+            if tag == "P" and self.trusting:
+                module = importlib.import_module(body[0])
+                return getattr(module, body[1]) if len(body) > 1 else module
+            if tag == "E" and self.trusting:
+                return self._exception(body)
             if tag == "k":
                 return self._objects[body]
             if tag == "a":
@@ -286,7 +346,9 @@ class Peer:
     def _new_proxy(self, number: int, sort: str, name: str) -> Any:
         if sort == "cls":
             return self._classes[name]
-        kind = _PROXIES.get(sort) or self._classes.get(name, RemoteObject)
+        kind = _PROXIES.get(sort) or (RemoteObject if self.trusting else self._classes.get(name))
+        if not (isinstance(kind, type) and issubclass(kind, Remote)):
+            kind = RemoteThing
         proxy = object.__new__(kind)
         object.__setattr__(proxy, "_peer", self)
         object.__setattr__(proxy, "_handle", number)
@@ -304,6 +366,7 @@ class Peer:
         else:
             body = {"_peer": self, "_handle": number}
             self._classes[name] = RemoteType(name, tuple(parents) or (RemoteObject,), body)
+        self._numbers[self._classes[name]] = number
         return self._classes[name]
 
     # -- messages ----------------------------------------
@@ -347,9 +410,34 @@ def _sort(value: Any, other: str) -> str:
         return "co"
     if isinstance(value, collections.abc.Iterator):
         return "it"
-    if callable(value) and not isinstance(value, type):
+    if isinstance(value, _FUNCTIONS) or (other == "op" and callable(value) and not isinstance(value, type)):
         return "fn"
     return other
+
+
+_FUNCTIONS = (
+    types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType,
+    types.WrapperDescriptorType, types.MethodDescriptorType, functools.partial, type(functools.lru_cache(_sort)),
+)  # fmt: skip
+"""What is a function and nothing more: other callable objects keep their attributes and operators."""
+_MADE_BY_TESTS = frozenset({"functools", "operator", "_operator", "unittest", "numpy"})
+"""Modules whose callable objects test code makes and hands over: `partial`, `itemgetter`, `Mock`, ufuncs."""
+
+
+def _may_be_called(value: Any, own_module: str) -> bool:
+    """Whether the tests may hand a callable to the program: functions, classes and objects of theirs."""
+    if isinstance(value, types.FunctionType):
+        inner = getattr(value, "__wrapped__", value)
+        return isinstance(inner, types.FunctionType) and inner.__code__.co_filename == TESTS_FILE
+    if isinstance(value, types.MethodType):
+        return _may_be_called(value.__func__, own_module)
+    if isinstance(value, types.BuiltinMethodType):
+        return not isinstance(value.__self__, (types.ModuleType, type, type(None)))
+    if isinstance(value, type):
+        return value.__module__ == own_module
+    if isinstance(value, type(functools.lru_cache(_sort))):
+        return _may_be_called(value.__wrapped__, own_module)
+    return type(value).__module__.partition(".")[0] in _MADE_BY_TESTS | {own_module}
 
 
 def _refill(container: Any, content: Any) -> None:

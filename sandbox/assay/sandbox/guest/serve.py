@@ -66,7 +66,7 @@ def _offers(peer: relay.Peer, names: dict[str, Any]) -> list[Any]:
     offers = [_class_offer(peer, name, classes[name]) for name in ordered]
     for name, item in names.items():
         if name not in classes:
-            offer = _offer(peer, item)
+            offer = _offer(peer, name, item)
             if offer is not None:
                 offers.append({"name": name, **offer})
     return offers
@@ -82,10 +82,10 @@ def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
     return {"name": name, "class": peer.encode(kind)["h"], "bases": bases[:1], "raised": raised}
 
 
-def _offer(peer: relay.Peer, item: Any) -> Any:
+def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
     if isinstance(item, type) and stdtypes.is_namedtuple(item):
         return {"namedtuple": [item.__name__, list(item._fields)]}  # type: ignore[attr-defined]
-    path = stdtypes.shared_name(item)
+    path = stdtypes.shared_name(item, name)
     if path is not None:
         return {"shared": path}
     try:

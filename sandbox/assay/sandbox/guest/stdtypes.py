@@ -54,11 +54,15 @@ _FROM_PARTS: dict[str, Callable[[Any], Any]] = {
 }
 _SHARED = """
 abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
-fractions functools hashlib heapq io itertools json math numbers operator os os.path posixpath random re
-statistics string struct sys textwrap time typing uuid
+fractions functools hashlib heapq itertools json math numbers random re statistics string struct textwrap time
+typing uuid
 """
 SHARED_MODULES = frozenset(_SHARED.split())
-"""Modules that tests may see under the program's name for them: their own copy, not the program's."""
+"""Modules whose types and functions tests may use because the program imported them: the tests' own copy.
+
+None that gives a hold on the interpreter. A module or function is shared under its own name alone, since under
+another it is the program's answer (`from sys import exit as get`); such functions run over there.
+"""
 _NO_EXCEPTIONS_OF = frozenset({"unittest", "doctest", "bdb", "pdb", "test"})
 _NEVER = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration)
 
@@ -144,27 +148,39 @@ def builtin_type(name: Any) -> Any:
     return value
 
 
-def shared_name(value: Any) -> list[str] | None:
-    """[module] or [module, name] under which `value` is found in a shared module, or None."""
+def shared_name(value: Any, name: str) -> list[str] | None:
+    """[module] or [module, name] under which the program's `name` is found in a shared module, or None."""
+    path = library_name(value)
+    if path is None or path[0] not in SHARED_MODULES:
+        return None
+    return path if isinstance(value, type) or path[-1].rpartition(".")[2] == name else None
+
+
+def library_name(value: Any) -> list[str] | None:
+    """[module] or [module, name] under which `value` is found in the standard library, or None."""
     if isinstance(value, type(sys)):
         name = value.__name__
-        return [name] if name in SHARED_MODULES else None
+        return [name] if name.partition(".")[0] in sys.stdlib_module_names else None
     module, found = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if isinstance(module, str) and isinstance(found, str) and module in SHARED_MODULES:
-        return [module, found]
-    return None
+    if not (isinstance(module, str) and isinstance(found, str)) or found.startswith("_"):
+        return None
+    if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
+        return None
+    return [module, found] if getattr(sys.modules.get(module), found, None) is value else None
 
 
-def resolve_shared(path: Any) -> Any:
-    """What `shared_name` named. Raises `ValueError`."""
-    if not (isinstance(path, list) and path and path[0] in SHARED_MODULES and len(path) <= 2):
+def resolve_shared(path: Any, name: str) -> Any:
+    """What `shared_name` named for `name`. Raises `ValueError`."""
+    if not (isinstance(path, list) and 1 <= len(path) <= 2 and all(isinstance(part, str) for part in path)):
         raise ValueError("not a shared name")
-    module = importlib.import_module(path[0])
-    if len(path) == 1:
-        return module
-    if not isinstance(path[1], str) or path[1].startswith("_") or not hasattr(module, path[1]):
+    if path[0] not in SHARED_MODULES or path[-1].startswith("_"):
         raise ValueError("not a shared name")
-    return getattr(module, path[1])
+    value = importlib.import_module(path[0])
+    if len(path) == 2:
+        value = getattr(value, path[1], None)
+    if shared_name(value, name) != path:
+        raise ValueError("not a shared name")
+    return value
 
 
 def exception_names(kind: type[BaseException]) -> list[list[str]]:
