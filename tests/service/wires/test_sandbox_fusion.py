@@ -109,9 +109,22 @@ async def test_a_submission_is_accepted_if_every_test_passes(fusion: httpx.Async
     right = "```python\nprint(2 * int(input()))\n```"
     told = (await fusion.post("/submit", json=submission(right))).json()
     assert (told["id"], told["accepted"], [test["passed"] for test in told["tests"]]) == (7, True, [True, True])
+    assert [test["exec_info"]["status"] for test in told["tests"]] == ["Success"] * 2
     assert told["extracted_code"].strip() == "print(2 * int(input()))"
     wrong = (await fusion.post("/submit", json=submission("```python\nprint(2)\n```"))).json()
     assert (wrong["accepted"], [test["passed"] for test in wrong["tests"]]) == (False, [True, False])
+
+
+async def test_a_submission_says_how_its_programs_ended(fusion: httpx.AsyncClient) -> None:
+    ended = {}
+    for language, code in (("python", "while True: pass"), ("python", "1/0"), ("cpp", "no")):
+        body = submission(f"```{language}\n{code}\n```", language=language, run_timeout=1)
+        told = (await fusion.post("/submit", json=body)).json()
+        ended[code] = {k: v and v["return_code"] for k, v in told["tests"][0]["exec_info"].items() if "result" in k}
+        assert not told["accepted"] and told["tests"][0]["exec_info"]["status"] == "Failed"
+    assert ended["while True: pass"] == {"compile_result": None, "run_result": None}
+    assert ended["1/0"] == {"compile_result": None, "run_result": 1}
+    assert ended["no"] == {"compile_result": 1, "run_result": None}
 
 
 async def test_a_callers_extraction_code_is_refused(fusion: httpx.AsyncClient) -> None:

@@ -140,12 +140,38 @@ def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]
     outcomes = _steps(frame)
     extracted = msgspec.json.decode(frame.extracted) if isinstance(frame.extracted, msgspec.Raw) else ""
     tests = [
-        {"passed": outcome.get("status") == "passed", "exec_info": None, "test_info": None} for outcome in outcomes
+        {"passed": outcome["status"] == "passed", "exec_info": _exec_info(outcome), "test_info": None}
+        for outcome in outcomes
     ]
     return {
         "id": body.get("id", 0), "accepted": frame.score == 1, "extracted_code": extracted, "full_code": extracted,
         "test_code": None, "tests": tests, "extracted_type": "fenced" if extracted else "empty", "extra": None,
     }  # fmt: skip
+
+
+_ENDED = frozenset({"passed", "wrong_output", "wrong_value"})
+"""Statuses of tests whose program ended by itself."""
+
+
+def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """How a test's program ended; its output stays with the service."""
+    status, ended = outcome["status"], outcome["status"] in _ENDED
+    stopped = -outcome["signal"] if "signal" in outcome else outcome.get("exit_code") or 1
+    code = 0 if ended else None if status == "timeout" else stopped
+    wall_ms = outcome.get("wall_ms")
+    ran = {
+        "status": "TimeLimitExceeded" if status == "timeout" else "Finished", "return_code": code,
+        "execution_time": None if wall_ms is None else wall_ms / 1000, "stdout": None, "stderr": None,
+    }  # fmt: skip
+    step = "compile_result" if status == "compile_error" else "run_result"
+    results = {"compile_result": None, "run_result": None, step: ran}
+    told: dict[str, Any] = {
+        "status": "Success" if ended else "Failed",
+        "message": "",
+        "executor_pod_name": None,
+        "files": {},
+    }
+    return told | results
 
 
 def _steps(frame: ResultFrame) -> list[dict[str, Any]]:
