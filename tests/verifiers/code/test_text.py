@@ -32,7 +32,16 @@ EXTRACTED = {
     "attributes": ("``` {.python .numberLines}\na\n```", "a\n"),
     "tildes": ("~~~py\na\n~~~", "a\n"),
     "longer_fence": ("````python\n```\nnot the end\n```\n````", "```\nnot the end\n```\n"),
-    "indented": ("  ```python\n  a\n  ```", "  a\n"),
+    "indented": ("  ```python\n  a\n    b\nc\n  ```", "a\n  b\nc\n"),
+    "in_an_item": ("1. So:\n\n   ```python\n   if a:\n     b\n   ```\n", "if a:\n  b\n"),
+    "in_a_wide_item": ("10. So:\n\n    ```python\n    a\n    ```\n", "a\n"),
+    "in_a_nested_item": ("- x\n  - y\n    1. z\n\n       ```python\n       a\n\n       b\n       ```\n", "a\n\nb\n"),
+    "on_the_line_of_an_item": ("- ```python\n  a\n  ```\n", "a\n"),
+    "indented_by_a_tab_in_an_item": ("1. x\n\t```python\n\ta\n\t\tb\n\t```\n", "a\n\tb\n"),
+    "after_a_list": ("- x\n\n```python\na\n```", "a\n"),
+    "fence_in_a_string": ('```python\ns = """\n    ```\n"""\n```', 's = """\n    ```\n"""\n'),
+    "item_in_the_program": ("```python\n- ```\n```", "- ```\n"),
+    "indented_code_shows_a_fence": ("Say\n\n    ```python\n    a\n    ```\n", None),
     "crlf": ("```python\r\na\r\n```\r\n", "a\r\n"),
     "never_closed": ("```python\na", None),
     "last_never_closed": ("```python\na\n```\n```python\nb", None),
@@ -49,7 +58,8 @@ def test_fence(name: str) -> None:
     found = last_fence(text, "python")
     assert (found and found.code) == code
     if found:
-        assert text[slice(*found.span)] == found.code
+        lines = zip(text[slice(*found.span)].split("\n"), found.code.split("\n"), strict=True)
+        assert all(raw.endswith(line) and not raw.removesuffix(line).strip() for raw, line in lines)
 
 
 def test_the_span_counts_from_the_judged_text() -> None:

@@ -79,7 +79,7 @@ class Unit:
             name for name in (loaded - bound) | imported
             if not hasattr(builtins, name) and not (name.startswith("__") and name.endswith("__"))
         }  # fmt: skip
-        self.exits = {line for node in nodes if _exits(node) for line in range(node.lineno, node.end_lineno + 1)}
+        self.exits = {line for node in nodes for line in _exits(node)}
         tree = Counting().visit(tree)
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
@@ -87,12 +87,15 @@ class Unit:
         self.code = compile(ast.fix_missing_locations(tree), relay.TESTS_FILE, "exec", dont_inherit=True)
 
 
-def _exits(node: ast.AST) -> bool:
-    """Whether the test code itself asks here to end: `exit()`, `sys.exit()`, `raise SystemExit`."""
+def _exits(node: ast.AST) -> range:
+    """Lines on which the test code itself asks to end: `exit()`, `sys.exit()`, `raise SystemExit`."""
     if isinstance(node, ast.Call):
-        named = isinstance(node.func, ast.Name) and node.func.id in ("exit", "quit")
-        return named or ast.unparse(node.func) == "sys.exit"
-    return isinstance(node, ast.Raise) and node.exc is not None and "SystemExit" in ast.unparse(node.exc)
+        asks = ast.unparse(node.func) in ("exit", "quit", "sys.exit")
+    elif isinstance(node, ast.Raise):
+        asks = node.exc is not None and ast.unparse(node.exc).startswith("SystemExit")
+    else:
+        return range(0)
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1) if asks else range(0)
 
 
 def _unknown_modules(node: ast.AST) -> Iterator[str]:

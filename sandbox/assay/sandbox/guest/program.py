@@ -106,23 +106,24 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     except BaseException as error:
         report(error)
     atexit._run_exitfuncs()
-    flushed = _flush_output()
-    sys.stdout = sys.__stdout__  # as the interpreter does before it drops the globals
+    flushed, replaced = _flush(sys.stdout), sys.stdout is not sys.__stdout__
+    if replaced:
+        _flush(sys.__stdout__)
+        sys.stdout = sys.__stdout__  # as the interpreter does before it drops the globals
     with contextlib.suppress(BaseException):
         _tear_down(module)
-    return code if _flush_output() and flushed else code or 120
+    flushed = (_flush(sys.__stdout__) or replaced) and flushed
+    return code if flushed else code or 120
 
 
-def _flush_output() -> bool:
-    """Flush the program's standard output, and the original where the program put another in its place."""
-    fine = True
-    for stream in (sys.stdout,) if sys.stdout is sys.__stdout__ else (sys.stdout, sys.__stdout__):
-        try:
-            if stream is not None and not getattr(stream, "closed", False):
-                stream.flush()
-        except BaseException:
-            fine = False
-    return fine
+def _flush(stream: Any) -> bool:
+    """Whether nothing is left in a stream: it is closed, or its `flush` succeeds."""
+    try:
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
+    except BaseException:
+        return False
+    return True
 
 
 def report(error: BaseException) -> int:

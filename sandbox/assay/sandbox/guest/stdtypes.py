@@ -175,7 +175,7 @@ def resolve_shared(path: Any, name: str) -> Any:
         raise ValueError("not a shared name")
     if path[0] not in SHARED_MODULES or path[-1].startswith("_"):
         raise ValueError("not a shared name")
-    value = importlib.import_module(path[0])
+    value: Any = importlib.import_module(path[0])
     if len(path) == 2:
         value = getattr(value, path[1], None)
     if shared_name(value, name) != path:
