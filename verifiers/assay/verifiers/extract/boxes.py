@@ -42,6 +42,10 @@ class Boxes(NamedTuple):
 
 def closing_brace(text: str, opening: int) -> int:
     """Index of the `}` that closes the `{` at `opening`, or -1."""
+    close = text.find("}", opening, opening + 200)
+    content = text[opening + 1 : close] if close >= 0 else "{"
+    if "{" not in content and "\\" not in content:
+        return close
     depth = 0
     for match in _BRACE.finditer(text, opening):
         token = match.group()

@@ -111,6 +111,8 @@ class Comparison:
             return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
         if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
+        if any(_names_inside(value) for value in (gold, answer)):
+            return self.note("names", result=False)
         if not all(_may_be_dropped(value.name) for value in (gold, answer) if isinstance(value, Named)):
             return self.note("names", result=False)
         one = gold.value if isinstance(gold, Named) else gold
@@ -257,6 +259,11 @@ _METHODS: Sequence[tuple[type[Value], Callable[[Comparison, Any, Any], bool]]] =
     (Opaque, Comparison._opaque),
     (Gap, Comparison._gaps),
 )
+
+
+def _names_inside(value: Value) -> bool:
+    """Whether a list gives its members names: it is then no list of one name's values."""
+    return isinstance(value, Members) and any(isinstance(item, (Named, Record)) for item in value.items)
 
 
 def _may_be_dropped(name: str) -> bool:

@@ -132,7 +132,7 @@ def _boxed(text: str, boxes: Boxes) -> Extraction | None:
 def _spam(contents: list[str]) -> tuple[str, ...]:
     if len(contents) < 2:
         return ()
-    different = {"".join(content.split()) for content in contents}
+    different = {"".join(content.split()) for content in set(contents)}
     if len(different) < 2:
         return ()
     return ("multiple_answers", "answer_spam") if len(different) > SPAM else ("multiple_answers",)

@@ -31,7 +31,7 @@ from assay.verifiers.math.nodes import (
     mul,
     neg,
 )
-from assay.verifiers.math.phrases import MAX_TOKENS, is_words, unit_phrase, word_text
+from assay.verifiers.math.phrases import MAX_TOKENS, is_clock, is_date, is_words, unit_phrase, word_text
 from assay.verifiers.math.tokens import Token
 
 _PER = frozenset(("per", "por", "pour"))
@@ -106,6 +106,8 @@ class _Parser(Commands):
             if len(pieces) > 1:
                 return Op(sign, tuple(self.within(start, end, self.side) for start, end, _ in pieces))
         pieces = self.split_here(":")
+        if len(pieces) > 1 and is_clock(here := self.tokens[pieces[0][0] : self.end]):
+            return Word("".join(str(token.value) for token in here))
         if len(pieces) > 1:
             return Ratio(tuple(self.within(start, end, self.quantity) for start, end, _ in pieces))
         return self.quantity()
@@ -125,6 +127,9 @@ class _Parser(Commands):
         if len(here) == 1 and here[0].value == "...":
             self.position = self.end
             return Ellipsis()
+        if is_date(here):
+            self.position = self.end
+            return Word("".join(str(token.value) for token in here))
         if is_words(here):
             self.position = self.end
             return Word(word_text(here))

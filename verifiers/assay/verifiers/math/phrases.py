@@ -27,6 +27,24 @@ def is_words(tokens: list[Token]) -> bool:
     return long
 
 
+def is_date(tokens: list[Token]) -> bool:
+    """`1/2/2020`, `2020-01-02`."""
+    if len(tokens) != 5 or any(token.kind != "num" for token in tokens[::2]):
+        return False
+    sizes = [len(str(token.value)) for token in tokens[::2]]
+    signs = {tokens[1].value, tokens[3].value}
+    if signs == {"/"}:
+        return (max(sizes[:2]) <= 2 and sizes[2] == 4) or (sizes[0] == 4 and max(sizes[1:]) <= 2)
+    return signs == {"-"} and sizes == [4, 2, 2]
+
+
+def is_clock(tokens: list[Token]) -> bool:
+    """`3:05`: a part with a leading zero is no part of a ratio."""
+    if any(token.kind != "num" and token.value != ":" for token in tokens):
+        return False
+    return any(len(str(t.value)) == 2 and str(t.value)[0] == "0" for t in tokens[2:] if t.kind == "num")
+
+
 def word_text(tokens: list[Token]) -> str:
     """Words in canonical form: lower case, one space between."""
     text = ""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from assay.verifiers.math.exact import NoValue
 from assay.verifiers.math.nodes import Unparsed
+from assay.verifiers.math.places import ANYWHERE
 from assay.verifiers.math.scalar import Scalar, equal
 
 
@@ -50,7 +51,7 @@ def _approximate(scalar: Scalar) -> Fraction:
 def _irrational(scalar: Scalar) -> Fraction:
     from assay.verifiers.math.functions import CONTEXT
 
-    found = scalar.number(0, 400, log_base=10, real=False, signed=False)
+    found = scalar.number(ANYWHERE, 400, log_base=10, real=False)
     if found is None or isinstance(found.value, CONTEXT.mpc):
         raise Unparsed("no end of an interval")
     sign, mantissa, exponent, _ = found.value._mpf_

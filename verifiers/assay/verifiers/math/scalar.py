@@ -13,7 +13,6 @@ Not covered: identities that hold for whole numbers only, and branches of many-v
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
@@ -22,14 +21,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.verifiers.math.exact import MAX_COST, NoValue, TooLarge, Undefined, cost, rational
 from assay.verifiers.math.modular import PRIMES, residues
 from assay.verifiers.math.nodes import Const, Node, Num, Op
+from assay.verifiers.math.places import ANYWHERE, Place, is_pieced, places_for
 
 if TYPE_CHECKING:
     from assay.verifiers.math.functions import Number
 
 MAX_SIZE = 3_000
 """Trees with more nodes are compared as text only."""
-_POINTS = 28
 _WANTED = 4
+_COSTLY = 800
+"""Of many places, those where values have more bits than this are left out: the others tell as much."""
 
 
 class Evaluated(NamedTuple):
@@ -45,7 +46,7 @@ class Scalar:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self._values: dict[tuple[int, int, int, bool, bool], Evaluated | None] = {}
+        self._values: dict[tuple[Place, int, int, bool], Evaluated | None] = {}
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -59,12 +60,11 @@ class Scalar:
         """Values modulo the primes, where it is a rational function. Raises `Undefined`, `TooLarge`."""
         return residues(self.node)
 
-    def number(self, point: int, precision: int, *, log_base: int, real: bool, signed: bool) -> Evaluated | None:
-        """The value at one point; None outside the domain."""
-        key = (point, precision, log_base, real, signed)
+    def number(self, place: Place, precision: int, *, log_base: int, real: bool) -> Evaluated | None:
+        """The value at one place; None outside the domain."""
+        key = (place, precision, log_base, real)
         if key not in self._values:
-            points = _points(point, signed=signed)
-            self._values[key] = _evaluate(self.node, points, precision, log_base=log_base, real=real)
+            self._values[key] = _evaluate(self.node, place.value, precision, log_base=log_base, real=real)
         return self._values[key]
 
     @cached_property
@@ -75,7 +75,7 @@ class Scalar:
         try:
             if self.exact is not None:
                 return False
-            self.number(0, 200, log_base=10, real=False, signed=False)
+            self.number(ANYWHERE, 200, log_base=10, real=False)
         except Undefined:
             return True
         except NoValue:
@@ -107,51 +107,6 @@ def _evaluate(
             return Evaluated(evaluator.value(node), evaluator.magnitude, evaluator.loss)
         except numeric.OutsideDomain:
             return None
-
-
-def wants_positive(node: Node) -> bool:
-    """Whether its variables are taken positive: even roots, logarithms, powers that are not whole."""
-    if not isinstance(node, Op):
-        return False
-    if node.head in ("sqrt", "ln", "log", "lg", "lb", "root") and node.args[0].free:
-        return True
-    if node.head == "pow" and (node.args[1].free or (node.args[0].free and not _whole(node.args[1]))):
-        return True
-    return any(wants_positive(arg) for arg in node.args)
-
-
-def _whole(node: Node) -> bool:
-    if isinstance(node, Num):
-        return node.value.denominator == 1
-    value = rational(node) if not node.free else None
-    return value is not None and value.denominator == 1
-
-
-def _points(index: int, *, signed: bool) -> Callable[[str], Number]:
-    """The fixed pseudo-random point `index`: its scale grows with the index, its sign alternates where signs may."""
-    from assay.verifiers.math.functions import CONTEXT
-
-    low, high = _SCALES[index % len(_SCALES)]
-
-    def value(name: str) -> Number:
-        digest = hashlib.blake2b(f"{name}\x00{index}".encode("utf-8", "replace"), digest_size=12).digest()
-        drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
-        size = low + (high - low) * drawn
-        return -size if signed and digest[0] & 1 else size
-
-    return value
-
-
-_SCALES = (
-    (0.3, 2.5),
-    (0.3, 2.5),
-    (1.0, 6.0),
-    (0.05, 0.95),
-    (0.3, 2.5),
-    (2.0, 40.0),
-    (0.05, 0.95),
-    (20.0, 400.0),
-)
 
 
 def equal(left: Scalar, right: Scalar) -> bool:
@@ -237,10 +192,21 @@ def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool
                     return False
                 with CONTEXT.workprec(precision):
                     return judge(pairs, precision - 2 * magnitude - 50)
-            if not free:
+            if not free or (real and (_is_real_somewhere(left, log_base) or _is_real_somewhere(right, log_base))):
                 return False
     except NotNumeric:
         return False
+    return False
+
+
+def _is_real_somewhere(scalar: Scalar, log_base: int) -> bool:
+    """Whether a side has a value at some place without leaving the reals: then it is no complex function."""
+    for place in places_for(scalar.node, scalar.node):
+        try:
+            if scalar.number(place, 200, log_base=log_base, real=True) is not None:
+                return True
+        except (Undefined, TooLarge):
+            continue
     return False
 
 
@@ -250,25 +216,28 @@ def _pairs(
     """Values of both sides at points where both are defined; the largest magnitude and loss met."""
     pairs: list[tuple[Any, Any]] = []
     magnitude = loss = 0
-    for one, other in _at_points(left, right, precision, log_base, real=real, many=many):
+    places = places_for(left.node, right.node) if many else (ANYWHERE,)
+    wanted = len(places) if is_pieced(left.node) or is_pieced(right.node) else _WANTED
+    for one, other in _at_places(left, right, places, precision, log_base, real=real, many=many):
+        if wanted > _WANTED and max(one.magnitude, other.magnitude) > _COSTLY:
+            continue
         pairs.append((one.value, other.value))
         magnitude = max(magnitude, one.magnitude, other.magnitude)
         loss = max(loss, one.loss, other.loss)
-        if len(pairs) == _WANTED or not many:
+        if len(pairs) >= wanted or not many:
             break
     return (pairs, magnitude, loss) if len(pairs) > 1 or not many else ([], 0, 0)
 
 
-def _at_points(
-    left: Scalar, right: Scalar, precision: int, log_base: int, *, real: bool, many: bool
+def _at_places(
+    left: Scalar, right: Scalar, places: tuple[Place, ...], precision: int, log_base: int, *, real: bool, many: bool
 ) -> Iterator[tuple[Evaluated, Evaluated]]:
-    signed = not (wants_positive(left.node) or wants_positive(right.node))
-    for index in range(_POINTS if many else 1):
+    for place in places:
         try:
-            one = left.number(index, precision, log_base=log_base, real=real, signed=signed)
+            one = left.number(place, precision, log_base=log_base, real=real)
             if one is None:
                 continue
-            other = right.number(index, precision, log_base=log_base, real=real, signed=signed)
+            other = right.number(place, precision, log_base=log_base, real=real)
         except (Undefined, TooLarge):
             if not many:
                 raise

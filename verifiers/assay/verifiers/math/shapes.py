@@ -169,6 +169,8 @@ def members(nodes: tuple[Node, ...], *, braced: bool) -> Value:
 def bare(node: Bare) -> Value:
     """Items without brackets: assignments, relations, or plain values."""
     items = node.items
+    if node.joint == "or" and _says_either(items):
+        raise Unparsed("one statement or another")
     if any(isinstance(item, Chain) for item in items):
         if all(isinstance(item, Chain) and item.signs[0] not in ("=",) for item in items) and node.joint != ",":
             together = relations.joined(node)
@@ -184,6 +186,14 @@ def bare(node: Bare) -> Value:
         if together is not None:
             return together
     return members(items, braced=False)
+
+
+def _says_either(items: tuple[Node, ...]) -> bool:
+    """Whether `or` joins statements on different names, as in `x = 1 or y = 2`, or names themselves."""
+    if all(isinstance(item, Sym) for item in items):
+        return True
+    names = [item.free for item in items if isinstance(item, Chain)]
+    return len(names) == len(items) and sum(map(len, names)) == len(frozenset().union(*names)) and all(names)
 
 
 def assignments(items: tuple[Node, ...]) -> Value:
