@@ -7,6 +7,7 @@ finished for `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import secrets
@@ -25,6 +26,8 @@ from pydantic import SecretStr, ValidationError
 from assay.client import ConfigurationError
 from assay.service.app import create_app
 from assay.service.auth import NoKeys
+from assay.service.engine.engine import Engine
+from assay.service.engine.errors import EngineError
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -69,11 +72,13 @@ def _with_new_key(settings: Settings) -> Settings:
 
 
 async def _serve(settings: Settings) -> None:
+    engine = Engine(settings.engine())
     try:
-        app = create_app(settings)
+        app = create_app(settings, engine=engine)
     except (OSError, NoKeys) as error:
         raise ConfigurationError(f"key_file: {error}") from None
     listener = _listen(settings)
+    await _start(engine, settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=int(settings.drain_s) or None, h11_max_incomplete_event_size=64 * 1024,
@@ -84,6 +89,18 @@ async def _serve(settings: Settings) -> None:
     await server.serve(sockets=[listener])
     if not server.started:
         raise ConfigurationError("the engine did not start; see the log")
+
+
+async def _start(engine: Engine, settings: Settings) -> None:
+    """Start the engine and its sandbox. Raises ConfigurationError, in one line, if either does not hold here."""
+    try:
+        await engine.start()
+        if settings.sandbox_backends:
+            await engine.open_sandbox()
+    except EngineError as error:
+        with contextlib.suppress(EngineError):
+            await engine.close()
+        raise ConfigurationError(" ".join(str(error).split())) from None
 
 
 def _listen(settings: Settings) -> socket.socket:
