@@ -7,7 +7,6 @@ finished for `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import os
 import secrets
@@ -27,7 +26,7 @@ from assay.client import ConfigurationError
 from assay.service.app import create_app
 from assay.service.auth import NoKeys
 from assay.service.engine.engine import Engine
-from assay.service.engine.errors import EngineError
+from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -52,7 +51,11 @@ def serve(
         raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
     gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings))
+        try:
+            runner.run(_serve(settings))
+        except EngineError as error:
+            print(f"assay: {' '.join(str(error).split())[:1000]}", file=sys.stderr)
+            raise typer.Exit(1) from None
 
 
 def _settings(config: Path | None, **overrides: Any) -> Settings:
@@ -92,15 +95,16 @@ async def _serve(settings: Settings) -> None:
 
 
 async def _start(engine: Engine, settings: Settings) -> None:
-    """Start the engine and its sandbox. Raises ConfigurationError, in one line, if either does not hold here."""
+    """Start the engine and its sandbox. Raises EngineUnavailable if either does not hold here."""
+    await engine.start()
+    if not settings.sandbox_backends:
+        return
     try:
-        await engine.start()
-        if settings.sandbox_backends:
-            await engine.open_sandbox()
-    except EngineError as error:
-        with contextlib.suppress(EngineError):
-            await engine.close()
-        raise ConfigurationError(" ".join(str(error).split())) from None
+        await engine.open_sandbox()
+    except EngineUnavailable as error:
+        await engine.close()
+        tried = ", ".join(settings.sandbox_backends)
+        raise EngineUnavailable(f"sandbox_backends ({tried}): {error}") from None
 
 
 def _listen(settings: Settings) -> socket.socket:
