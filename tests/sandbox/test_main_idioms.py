@@ -13,6 +13,7 @@ PROGRAMS = {
     "own_output_with_flush": ("import sys, os, io\nclass Out:\n  def __init__(s): s.b = io.StringIO(); s.write = s.b.write\n  def flush(s): os.write(1, s.b.getvalue().encode()); s.b.seek(0); s.b.truncate(0)\nsys.stdout = Out()\nprint(6)", "6\n"),
     "fast_io": ("import os, sys\nfrom io import BytesIO, IOBase\nclass F(IOBase):\n  def __init__(s, f): s.fd = f.fileno(); s.buffer = BytesIO(); s.write = lambda t: s.buffer.write(t.encode())\n  def flush(s): os.write(s.fd, s.buffer.getvalue()); s.buffer.truncate(0), s.buffer.seek(0)\nsys.stdout = F(sys.stdout)\nprint(7)", "7\n"),
     "original_output": ("import sys, io\nprint(1, file=sys.__stdout__)\nsys.stdout = io.StringIO()\nprint(2)", "1\n"),
+    "original_output_and_a_file": ("import sys\nprint(1, file=sys.__stdout__)\nsys.stdout = open(1, 'w')\nprint(2)", "1\n2\n"),
     "output_given_back_at_exit": ("import sys, atexit, io\nb = io.StringIO()\nsys.stdout = b\natexit.register(lambda: sys.__stdout__.write(b.getvalue()))\nprint(6)", "6\n"),
     "dataclass": ("from dataclasses import dataclass\n@dataclass\nclass A:\n  x: int = 1\nprint(A())", "A(x=1)\n"),
     "pickle": ("import pickle\nclass A: x = 3\nprint(pickle.loads(pickle.dumps(A())).x, A.__module__)", "3 __main__\n"),

@@ -44,7 +44,8 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await engine.start()
+        if not engine.started:
+            await engine.start()
         if settings.sandbox_backends:
             await engine.open_sandbox()
         async with serving_grpc(app.state.front, keys, settings):

@@ -8,6 +8,7 @@ its own at its first request. Not covered: sharing one engine between processes 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -15,6 +16,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
+from assay.sandbox import Settings as Sandbox
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, PluginRefused
 from assay.service.engine.errors import Overloaded as QueueFull
@@ -26,6 +28,7 @@ from assay.wire.envelope import Problem
 
 T = TypeVar("T")
 _END = object()
+BACKENDS_VARIABLE = "ASSAY_SANDBOX_BACKENDS"
 
 
 class EmbeddedTransport:
@@ -45,7 +48,7 @@ class EmbeddedTransport:
         """`api_key` is for services; here everybody is the one owner."""
         if unknown:
             raise ConfigurationError(f"embedded: knows no option {', '.join(sorted(unknown))}")
-        settings = EngineSettings(plugins=tuple(plugins))
+        settings = EngineSettings(plugins=tuple(plugins), sandbox=_sandbox())
         self._settings = settings if lanes is None else replace(settings, lanes=lanes)
         self._lock = threading.Lock()
         self._host: _Host | None = None
@@ -158,6 +161,24 @@ class _Host:
             (front,) = await asyncio.gather(self._front, return_exceptions=True)
             if isinstance(front, Front):
                 await front.engine.close()
+
+
+def _sandbox() -> Sandbox | None:
+    """The default sandbox with the backends of `ASSAY_SANDBOX_BACKENDS`, JSON as for `assay serve`.
+
+    Raises ConfigurationError if the variable is no list of names; None if the list is empty.
+    """
+    text = os.environ.get(BACKENDS_VARIABLE)
+    sandbox = EngineSettings().sandbox
+    if text is None or sandbox is None:
+        return sandbox
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigurationError(f'{BACKENDS_VARIABLE} is a JSON list of backends, such as ["nsjail"]')
+    return replace(sandbox, backends=tuple(names)) if names else None
 
 
 async def _opened(front: Front, body: bytes) -> AsyncIterator[bytes]:

@@ -25,6 +25,8 @@ from pydantic import SecretStr, ValidationError
 from assay.client import ConfigurationError
 from assay.service.app import create_app
 from assay.service.auth import NoKeys
+from assay.service.engine.engine import Engine
+from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -49,7 +51,11 @@ def serve(
         raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
     gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings))
+        try:
+            runner.run(_serve(settings))
+        except EngineError as error:
+            print(f"assay: {' '.join(str(error).split())[:1000]}", file=sys.stderr)
+            raise typer.Exit(1) from None
 
 
 def _settings(config: Path | None, **overrides: Any) -> Settings:
@@ -69,11 +75,13 @@ def _with_new_key(settings: Settings) -> Settings:
 
 
 async def _serve(settings: Settings) -> None:
+    engine = Engine(settings.engine())
     try:
-        app = create_app(settings)
+        app = create_app(settings, engine=engine)
     except (OSError, NoKeys) as error:
         raise ConfigurationError(f"key_file: {error}") from None
     listener = _listen(settings)
+    await _start(engine, settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=int(settings.drain_s) or None, h11_max_incomplete_event_size=64 * 1024,
@@ -84,6 +92,19 @@ async def _serve(settings: Settings) -> None:
     await server.serve(sockets=[listener])
     if not server.started:
         raise ConfigurationError("the engine did not start; see the log")
+
+
+async def _start(engine: Engine, settings: Settings) -> None:
+    """Start the engine and its sandbox. Raises EngineUnavailable if either does not hold here."""
+    await engine.start()
+    if not settings.sandbox_backends:
+        return
+    try:
+        await engine.open_sandbox()
+    except EngineUnavailable as error:
+        await engine.close()
+        tried = ", ".join(settings.sandbox_backends)
+        raise EngineUnavailable(f"sandbox_backends ({tried}): {error}") from None
 
 
 def _listen(settings: Settings) -> socket.socket:

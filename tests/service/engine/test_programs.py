@@ -54,6 +54,14 @@ async def test_without_a_sandbox_no_program_gets_a_0_and_text_is_scored(settings
     assert {r["error"]["code"] for r in (results[0], results[2], *later)} == {"sandbox_unavailable"}
 
 
+async def test_a_row_at_fault_is_refused_without_a_sandbox_too() -> None:
+    empty = program("print('ok')")
+    empty["reference"]["tests"] = []
+    async with running(lanes=1, sandbox=None) as ask:
+        results = await asyncio.wait_for(ask(empty, program("no fence"), empty), 60)
+    assert [r["error"]["code"] for r in results] == ["invalid_reference", "sandbox_unavailable", "invalid_reference"]
+
+
 async def test_a_caller_that_leaves_frees_its_slots() -> None:
     async with running(lanes=1, sandbox=Sandbox(slots=1)) as ask:
         await ask(program("print('ok')"))

@@ -106,9 +106,11 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
     except BaseException as error:
         report(error)
     atexit._run_exitfuncs()
-    flushed, replaced = _flush(sys.stdout), sys.stdout is not sys.__stdout__
+    replaced = sys.stdout is not sys.__stdout__
     if replaced:
-        _flush(sys.__stdout__)
+        _flush(sys.__stdout__)  # what was printed before the program put its own in its place
+    flushed = _flush(sys.stdout)
+    if replaced:
         sys.stdout = sys.__stdout__  # as the interpreter does before it drops the globals
     with contextlib.suppress(BaseException):
         _tear_down(module)

@@ -80,8 +80,10 @@ class Dispatcher:
     async def _open_sandbox(self) -> None:
         await self.sandbox.start()
         while not self.sandbox.possible and (waiting := self._queues[True].drain()):
-            for ticket in waiting:  # one that several wait for comes back to the queue for the others
-                self._settle(ticket, outcomes.no_sandbox(ticket, self.sandbox.failure))
+            for ticket in waiting:
+                ticket.hostless, ticket.sandboxed = True, False
+                self._queues[False].put(ticket)
+            self.pump()
 
     def _sandbox_ready(self) -> None:
         assert self._settings.sandbox is not None
@@ -181,7 +183,10 @@ class Dispatcher:
 
     def _judge(self, ticket: Ticket, report: Report) -> None:
         """What a report means at the ticket's stage."""
-        if ticket.stage is Stage.CANARY:
+        if ticket.hostless:
+            at_fault = report.error == "invalid_reference"
+            self._settle(ticket, report if at_fault else outcomes.no_sandbox(ticket, self.sandbox.failure))
+        elif ticket.stage is Stage.CANARY:
             broken = report.kind in (Kind.FAILED, Kind.OVERRUN)
             self._settle(ticket, outcomes.broken(ticket) if broken else outcomes.blamed(ticket))
         elif report.kind == Kind.FAILED:

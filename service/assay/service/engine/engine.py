@@ -155,7 +155,7 @@ class Engine:
         self._settle_item(waiter.submission, waiter.index, Scored(report, None, ticket.key, queue_ms=queued))
 
     def _fly_again(self, ticket: Ticket) -> None:
-        again = Ticket(next(self._seq), ticket.key, ticket.work, ticket.sandboxed, ticket.waiters)
+        again = Ticket(next(self._seq), ticket.key, ticket.work, ticket.sandboxed or ticket.hostless, ticket.waiters)
         for waiter in again.waiters:
             waiter.ticket = again
         self._flights[ticket.key] = again

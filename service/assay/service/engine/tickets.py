@@ -40,6 +40,8 @@ class Ticket:
     stage: Stage = Stage.TOGETHER
     started: float = 0.0
     running: bool = False
+    hostless: bool = False
+    """It needs a sandbox where none is: a lane only says whether its row is at fault."""
     lost: int = 0
     """Times that a lane died before it came to this ticket, or that somebody else killed it."""
     reason: str = "resource_limit"
