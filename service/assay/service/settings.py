@@ -25,7 +25,6 @@ from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-WARM = ("sympy", "math_verify")
 _DEFAULTS = Limits()
 
 
@@ -75,7 +74,7 @@ class Settings(BaseSettings):
     )
     sandbox_slots: int = Field(default_factory=default_lanes, gt=0, description="Programs at once.")
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
-    warm: tuple[str, ...] = Field(WARM, description="Modules that lanes share from the start.")
+    warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
     wires: WiresSettings = WiresSettings()
 
