@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.sandbox.errors import MissingEnvironment, Unavailable
+from assay.sandbox.parts import part
 
 STDLIB_PRELOAD = (
     "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime",
@@ -47,19 +48,18 @@ def build(name: str, requirements: str, *, state: Path, preload: tuple[str, ...]
     with the last line that pip wrote.
     """
     digest = hashlib.sha256(f"{sys.version}\n{requirements}".encode()).hexdigest()[:16]
-    site = state / f"env-{name}-{digest}"
-    if not site.is_dir():
-        with tempfile.TemporaryDirectory(dir=state) as aside:
-            listing = Path(aside, "requirements.txt")
-            listing.write_text(requirements)
-            target = Path(aside, "site")
-            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", str(listing)]
+
+    def install(target: Path) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
+            listing.write(requirements)
+            listing.flush()
+            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", listing.name]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-                raise Unavailable(f"environment {name} cannot be built: {last}")
-            target.chmod(0o755)
-            target.rename(site)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+            raise Unavailable(f"environment {name} cannot be built: {last}")
+
+    site = part(state, f"env-{name}-{digest}", install)
     return Environment(name=name, site=site, preload=(*STDLIB_PRELOAD, *preload))
 
 
