@@ -30,6 +30,10 @@ _WATCHDOG_S = 30.0
 _STOP = zygote.HEADER.pack(zygote.STOP, *[0] * 11)
 
 
+_SHARE_OF_LIMIT: dict[int, float] = {signal.SIGXCPU: 0.5, signal.SIGKILL: 0.95}
+"""How much of the CPU limit must be used for that signal to be the limit's."""
+
+
 class JailLost(Exception):
     """The jail died or fell silent with a run alive; the caller asks the supervisor why."""
 
@@ -205,7 +209,7 @@ def _out_of_cpu(wait_status: int, cpu_s: float, spec: RunSpec) -> bool:
     """
     if not os.WIFSIGNALED(wait_status):
         return False
-    share = {signal.SIGXCPU: 0.5, signal.SIGKILL: 0.95}.get(os.WTERMSIG(wait_status))
+    share = _SHARE_OF_LIMIT.get(os.WTERMSIG(wait_status))
     return share is not None and cpu_s >= share * math.ceil(spec.limits.cpu_seconds)
 
 
