@@ -25,9 +25,19 @@ Write = Callable[..., Path]
 ROWS = int(os.environ.get("ASSAY_ADAPTER_ROWS", "1000"))
 SUM = {"inputs": ["1 2\n", "3 4\n"], "outputs": ["3\n", "7\n"]}
 SOLUTION = "a, b = map(int, input().split())\nprint(a + b)\n"
-PRIVATE = base64.b64encode(
-    zlib.compress(pickle.dumps(json.dumps([{"input": "5 6", "output": "11", "testtype": "stdin"}])))
-).decode()
+
+
+def pickled(text: str) -> bytes:
+    """What `pickle.dumps` makes of a text (protocol 4), written by hand."""
+    data = text.encode()
+    return b"\x80\x04X" + len(data).to_bytes(4, "little") + data + b"\x94."
+
+
+def packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+PRIVATE = packed(pickled(json.dumps([{"input": "5 6", "output": "11", "testtype": "stdin"}])))
 RECORDS: dict[str, dict[str, Any]] = {
     "gsm8k": {"question": "Two and two?", "answer": "2+2=<<2+2=4>>4\n#### 1,004"},
     "math": {"problem": "Half?", "solution": "So \\boxed{\\frac{1}{2}}.", "level": "Level 1", "type": "Algebra"},
