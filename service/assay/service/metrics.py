@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.render import ResultFrame
+from assay.service.shadow import Shadow
 
 BOUNDS_S = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
 _BOUNDS_MS = [bound * 1000 for bound in BOUNDS_S]
@@ -47,8 +48,9 @@ class Metrics(Collector):
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, shadow: Shadow | None = None) -> None:
         self._engine = engine
+        self._shadow = shadow
         self._results: Counter[tuple[str, str, str]] = Counter()
         self._runs: defaultdict[str, _Histogram] = defaultdict(_Histogram)
         self._cached = 0
@@ -82,6 +84,21 @@ class Metrics(Collector):
         yield results
         yield runs
         yield CounterMetricFamily("assay_cached_results", "Results from the cache.", value=self._cached)
+        if self._shadow is not None:
+            yield from _shadowed(self._shadow)
         if self._engine.started:
             yield GaugeMetricFamily("assay_queue_depth", "Items that wait for a lane.", value=self._engine.depth)
             yield GaugeMetricFamily("assay_lanes", "Lanes that can work.", value=self._engine.lane_count)
+
+
+def _shadowed(shadow: Shadow) -> Iterator[Metric]:
+    requests = CounterMetricFamily("assay_shadow_requests", "Requests by what became of them.", labels=["outcome"])
+    for outcome, count in shadow.requests.items():
+        requests.add_metric([outcome], count)
+    results = CounterMetricFamily(
+        "assay_shadow_results", "Results compared with the other version's.", labels=["verifier", "change"]
+    )
+    for verifier, change, count in shadow.counts():
+        results.add_metric([verifier, change], count)
+    yield requests
+    yield results
