@@ -30,7 +30,7 @@ from assay.wire.envelope import Problem
 
 SERVICE = "/assay.v1.Scorer"
 _RECONNECT = [(f"grpc.{which}_reconnect_backoff_ms", 250) for which in ("initial", "min", "max")]
-"""How long to rest is the client's business; the channel's own rests (to 2 minutes) would hide a service that is back."""
+"""How long to rest is the client's business; the channel's own (to 2 minutes) would hide a service that is back."""
 _LATER = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL})
 _PLAIN = frozenset({"id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated"})
 _OUTCOMES = {
