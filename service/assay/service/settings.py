@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from assay.sandbox import Settings as Sandbox
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+from assay.service.shared.settings import QuotaSettings, RedisSettings
 from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -76,6 +77,8 @@ class Settings(BaseSettings):
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
+    redis: RedisSettings | None = Field(None, description="What replicas share; see service.md.")
+    quota: QuotaSettings = QuotaSettings()
     wires: WiresSettings = WiresSettings()
 
     @field_validator("keys", mode="before")
