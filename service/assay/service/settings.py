@@ -77,7 +77,7 @@ class Settings(BaseSettings):
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
-    redis: RedisSettings | None = Field(None, description="What replicas share; see service.md.")
+    redis: RedisSettings | None = None
     quota: QuotaSettings = QuotaSettings()
     wires: WiresSettings = WiresSettings()
 

@@ -22,17 +22,19 @@ PASSWORD, SECRET = "p4ss", "s" * 32
 class RedisServer:
     """`redis-server` on a port of its own; it can be killed, stopped, and come back."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str, url: str = "") -> None:
+        self._options = options
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
-        self.url = f"redis://:{PASSWORD}@127.0.0.1:{self.port}/0"
+        self.url = url.format(port=self.port) or f"redis://:{PASSWORD}@127.0.0.1:{self.port}/0"
         self.start()
 
     def start(self) -> None:
         """Start it empty, and wait until it listens."""
         command = ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no"]
-        command += ["--requirepass", PASSWORD, "--bind", "127.0.0.1", "--daemonize", "no"]
+        command += ["--requirepass", PASSWORD, "--bind", "127.0.0.1", "--daemonize", "no", *self._options]
+        command = [part.replace("{port}", str(self.port)) for part in command]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 20
         while time.monotonic() < until:
