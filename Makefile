@@ -1,5 +1,5 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test test-trainers lint proto bench docs clean
+.PHONY: setup demo test test-packages test-trainers soak lint proto bench docs clean
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -14,6 +14,13 @@ test: setup       ## the whole suite, without torch
 
 test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
 	@tools/trainers.sh
+
+test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip installs them for the sandbox
+	$(BIN)/python -m pytest -q -m packages
+
+soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
+	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 $(BIN)/python -m pytest -q --timeout 3600 \
+	  tests/verifiers/code tests/sandbox tests/service/engine
 
 lint: setup       ## style, types, rules of dependence
 	$(BIN)/ruff check .
