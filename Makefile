@@ -19,8 +19,8 @@ test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip 
 	$(BIN)/python -m pytest -q -m packages
 
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
-	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 $(BIN)/python -m pytest -q --timeout 3600 \
-	  tests/verifiers/code tests/sandbox tests/service/engine
+	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
+	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
 
 lint: setup       ## style, types, rules of dependence
 	$(BIN)/ruff check .
