@@ -1,5 +1,5 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test test-packages soak lint proto bench docs clean
+.PHONY: setup demo test test-packages test-trainers soak lint proto bench docs clean
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -11,6 +11,9 @@ demo:             ## score real completions with the embedded engine
 
 test: setup       ## the whole suite, without torch
 	$(BIN)/python -m pytest -q
+
+test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
+	@tools/trainers.sh
 
 test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip installs them for the sandbox
 	$(BIN)/python -m pytest -q -m packages
@@ -35,4 +38,4 @@ docs: setup       ## regenerate the pages that the code itself knows
 	$(BIN)/python tools/docs.py
 
 clean:
-	rm -rf .venv .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

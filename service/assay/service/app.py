@@ -30,6 +30,7 @@ from assay.service.problems import problem, problem_of
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
 from assay.service.shadow import Shadow
+from assay.service.shared.share import Share
 from assay.service.wires import add_wires
 
 JSON, MSGPACK, PROBLEM = "application/json", "application/msgpack", "application/problem+json"
@@ -40,8 +41,9 @@ log = structlog.get_logger()
 def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     """The service as an ASGI app. The engine starts and ends with the app's lifespan."""
     engine = engine or Engine(settings.engine())
+    share = Share(engine, settings.redis, settings.quota)
     shadow = None if settings.shadow is None else Shadow(settings.shadow)
-    metrics = Metrics(engine, shadow)
+    metrics = Metrics(engine, share, shadow)
     keys = KeyRing(settings)
 
     @asynccontextmanager
@@ -50,14 +52,15 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
             await engine.start()
         if settings.sandbox_backends:
             await engine.open_sandbox()
-        async with serving_grpc(app.state.front, keys, settings):
-            yield
-        if shadow is not None:
-            await shadow.close()
-        await engine.close(drain_s=settings.drain_s)
+        async with share.running():
+            async with serving_grpc(app.state.front, keys, settings):
+                yield
+            if shadow is not None:
+                await shadow.close()
+            await engine.close(drain_s=settings.drain_s)
 
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
-    app.state.front = Front(engine=engine, observe=metrics.results)
+    app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
     app.state.shadow = shadow
     _routes(app, app.state.front, metrics, shadow)
@@ -88,8 +91,7 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics, shadow: Shadow | None)
         if _strict(request):
             raise EnvelopeFault("invalid_parameter", "strict: not with a stream", field="strict")
         body, owner = await request.body(), request.scope["assay.owner"]
-        batch = front.read(body, owner=owner, packed=_packed(request))
-        submission = front.engine.submit(batch)
+        submission = await front.taken(body, owner=owner, packed=_packed(request))
         return StreamingResponse(front.stream(submission), media_type=NDJSON)
 
     @app.put("/v1/references/{sha256}", tags=["score"], status_code=204)
