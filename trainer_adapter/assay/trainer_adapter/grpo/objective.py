@@ -65,9 +65,12 @@ def _torch_loss(
 
     logp, entropy = token_logp(logits, tokens, temperature=temperature)
     loss, terms = loss_of(logp, rows, spec)
-    columns = [logp.detach(), entropy, terms.pg.detach(), terms.kl.detach(), terms.clipped]
-    full = [torch.zeros(len(alive), dtype=one.dtype, device=one.device).index_copy_(0, index, one) for one in columns]
-    return loss, Stats(*full, alive)
+
+    def full(one: Tensor) -> Tensor:
+        return torch.zeros(len(alive), dtype=one.dtype, device=one.device).index_copy_(0, index, one.detach())
+
+    stats = Stats(full(logp), full(entropy), full(terms.pg), full(terms.kl), full(terms.clipped), alive)
+    return loss, stats
 
 
 def token_logp(logits: Tensor, tokens: Tensor, *, temperature: float) -> tuple[Tensor, Tensor]:
