@@ -169,6 +169,20 @@ def test_both_backends_give_the_same_numbers(name: str) -> None:
         assert a is not None and b is not None and torch.allclose(a, b, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["dapo", "gspo", "sapo"])
+def test_on_policy_is_an_old_policy_that_is_the_policy(name: str) -> None:
+    logits, tokens, rows = case([2, 3], 70)
+    now = kernel.forward(logits, tokens, temperature=1.0, block=32).logp
+    results = []
+    for old in (now, None):
+        z = logits.clone().requires_grad_()
+        loss, _ = in_place_loss(z * 1, tokens, replace(rows, old=old), PRESETS[name].loss, temperature=1.0, block=32)
+        loss.backward()
+        results.append((loss.detach(), z.grad))
+    assert torch.allclose(results[0][0], results[1][0], atol=1e-6)
+    assert results[0][1] is not None and torch.allclose(results[0][1], results[1][1], atol=1e-6)
+
+
 def test_dead_rows_are_bitwise_zero_and_are_not_read() -> None:
     logits, tokens, rows = case([2, 2], 70)
     now = token_logp(logits, tokens, temperature=1.0)[0]
@@ -323,7 +337,7 @@ def test_compiled_ahead_of_time_for_three_gpus_within_the_gates(tmp_path: Path) 
     )  # fmt: skip
     lines = done.stdout.splitlines()[1:]
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(lines) == 3 * 13 and all("sm_" in line for line in lines)
+    assert len(lines) == 3 * 15 and all("sm_" in line for line in lines)
 
 
 def test_a_gate_that_fails_is_named() -> None:

@@ -54,10 +54,13 @@ class LossSpec:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a loss needs of packed rows besides their log-probs. `advantages`, `old`, `pg`, `kl`: [N]."""
+    """What a loss needs of packed rows besides their log-probs. `advantages`, `old`, `pg`, `kl`: [N].
+
+    `old` is None where the policy is the old policy: ratios are exactly 1, and no pass is spent on finding them.
+    """
 
     offsets: Tensor
-    old: Tensor
+    old: Tensor | None
     advantages: Tensor
     pg: Tensor
     kl: Tensor
@@ -78,9 +81,9 @@ class Terms:
     clipped: Tensor
 
 
-def log_ratios(logp: Tensor, old: Tensor) -> Tensor:
+def log_ratios(logp: Tensor, old: Tensor | None) -> Tensor:
     """log of p / p_old, bounded."""
-    return (logp - old).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
+    return (logp - (logp.detach() if old is None else old)).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
 
 
 def loss_of(logp: Tensor, rows: Rows, spec: LossSpec) -> tuple[Tensor, Terms]:

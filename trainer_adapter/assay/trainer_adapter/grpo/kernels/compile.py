@@ -73,13 +73,22 @@ class Report:
 
 def cases() -> Iterator[Case]:
     """What the loop launches: modes, surrogates and KL of the row kernel in two types, and the group advantage."""
-    row = {"CORRECT": False, "ACC": triton.language.float32, "BLOCK": kernel.BLOCK, "KL": 0, "SURROGATE": 0}
+    row = {
+        "CORRECT": False,
+        "ON_POLICY": False,
+        "ACC": triton.language.float32,
+        "BLOCK": kernel.BLOCK,
+        "KL": 0,
+        "SURROGATE": 0,
+    }
     for name, pointer in (("bf16", "*bf16"), ("fp32", "*fp32")):
         yield Case(f"forward {name}", kernel.rows_kernel, {**row, "MODE": kernel.FORWARD}, pointer)
         yield Case(f"backward {name}", kernel.rows_kernel, {**row, "MODE": kernel.BACKWARD}, pointer)
         for surrogate, number in kernel.SURROGATES.items():
             constants = {**row, "MODE": kernel.BOTH, "SURROGATE": number, "KL": 3, "CORRECT": True}
             yield Case(f"both {surrogate} k3 {name}", kernel.rows_kernel, constants, pointer)
+        constants = {**row, "MODE": kernel.BOTH, "ON_POLICY": True}
+        yield Case(f"both on-policy {name}", kernel.rows_kernel, constants, pointer)
     for kind, number in KINDS.items():
         yield Case(f"advantage {kind}", advantage_kernel, {"KIND": number, "BLOCK": 64}, warps=1, wide=False)
 

@@ -61,7 +61,7 @@ def pick(rows: Rows, index: Tensor, alive: Tensor) -> Rows:
     return replace(
         rows,
         offsets=offsets,
-        old=rows.old[index],
+        old=None if rows.old is None else rows.old[index],
         advantages=rows.advantages[index],
         pg=rows.pg[index],
         kl=rows.kl[index],
@@ -201,7 +201,8 @@ def _columns(stats: list[kernel.RowStats], part: Tensor) -> list[Tensor]:
 def _slice(rows: Rows, at: slice) -> Rows:
     """Rows of a chunk; a token-level loss does not look at the offsets."""
     ref = None if rows.ref is None else rows.ref[at]
-    return replace(rows, old=rows.old[at], advantages=rows.advantages[at], pg=rows.pg[at], kl=rows.kl[at], ref=ref)
+    old = None if rows.old is None else rows.old[at]
+    return replace(rows, old=old, advantages=rows.advantages[at], pg=rows.pg[at], kl=rows.kl[at], ref=ref)
 
 
 __all__ = ["FusedLinearLoss", "Stats", "alive_rows", "fused_loss", "lengths_of", "pick", "slopes"]

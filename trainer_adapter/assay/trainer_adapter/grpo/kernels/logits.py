@@ -110,7 +110,7 @@ def rows_kernel(
     logp_out, entropy_out, pg_out, kl_out, clipped_out,
     stride, vocab, temperature, low, high, dual, cap, tau_pos, tau_neg,
     MODE: tl.constexpr, SURROGATE: tl.constexpr, KL: tl.constexpr, CORRECT: tl.constexpr,
-    ACC: tl.constexpr, BLOCK: tl.constexpr,
+    ON_POLICY: tl.constexpr, ACC: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One row."""
     i = tl.program_id(0).to(tl.int64)
@@ -145,7 +145,9 @@ def rows_kernel(
             chosen = tl.load(row + token).to(ACC) * inv_t
             lse, entropy = statistics(row, vocab, inv_t, ACC, BLOCK)
             logp = tl.minimum(chosen - lse, 0.0)
-            change = logp - tl.load(old + i).to(ACC)
+            change = tl.full((), 0.0, ACC)
+            if not ON_POLICY:
+                change = logp - tl.load(old + i).to(ACC)
             inside = tl.where(tl.abs(change) <= 20.0, 1.0, 0.0)
             ratio = tl.exp(tl.minimum(tl.maximum(change, -20.0), 20.0))
             pg, slope, clipped = policy_term(
@@ -225,7 +227,8 @@ def _launch(
     clipped = torch.empty(count, dtype=torch.int8, device=logits.device)
     lse = own_lse if lse is None else lse
     spare = logp
-    old, adv, w_pg, w_kl = (rows.old, rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 4
+    adv, w_pg, w_kl = (rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 3
+    old = rows.old if rows is not None and rows.old is not None else spare
     ref = rows.ref if rows is not None and rows.ref is not None else spare
     if count:
         rows_kernel[(count,)](
@@ -235,7 +238,7 @@ def _launch(
             NO_DUAL_CLIP if spec.dual_clip is None else spec.dual_clip, spec.ratio_cap, spec.tau_pos, spec.tau_neg,
             MODE=mode, SURROGATE=SURROGATES[spec.surrogate],
             KL=0 if rows is None or rows.ref is None else KLS[spec.kl], CORRECT=spec.kl_correction,
-            ACC=tl.float64 if wide == torch.float64 else tl.float32,
+            ON_POLICY=rows is not None and rows.old is None, ACC=tl.float64 if wide == torch.float64 else tl.float32,
             BLOCK=block or min(BLOCK, triton.next_power_of_2(vocab)), num_warps=WARPS,
         )  # fmt: skip
     return RowStats(logp, entropy, lse, pg, kl, clipped.bool())
