@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +26,11 @@ def sessions() -> Iterator[None]:
     from assay.trainer_adapter.sessions import close_all
 
     close_all()
+
+
+@pytest.fixture(scope="session")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A tiny model, its rows and held-out rows."""
+    from ._tiny import make
+
+    return make(Path(tmp_path_factory.mktemp("tiny")))

@@ -83,7 +83,7 @@ class LocalGenerator:
             out = self._policy.model(
                 input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=True, logits_to_keep=1
             )
-        cache, logits = out.past_key_values, out.logits[:, -1]
+        cache, logits = out[self._policy.cache_argument], out.logits[:, -1]
         if how.samples > 1:
             cache.batch_repeat_interleave(how.samples)
             logits, mask = (one.repeat_interleave(how.samples, 0) for one in (logits, mask))

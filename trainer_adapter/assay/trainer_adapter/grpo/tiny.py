@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-CHARACTERS = string.digits + "+=- "
+CHARACTERS = string.digits + "+=-"
 PAD, END = "<pad>", "<end>"
 
 
