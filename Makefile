@@ -15,7 +15,8 @@ test: setup       ## the whole suite, without torch
 test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
 	@tools/trainers.sh
 
-test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip installs them for the sandbox
+test-packages: setup   ## what pip must install for: the base wheel, package environments of the sandbox, reasoning_gym
+	@tools/setup.sh gym
 	$(BIN)/python -m pytest -q -m packages
 
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
