@@ -56,6 +56,7 @@ def build(folder: Path, given: dict[str, str]) -> None:
             base, _, name = rest.partition(" AS ")
             root, environment, folder_now = folder / str(len(stages)), {}, "/"
             stages[name or str(len(stages))] = root
+            root.mkdir(parents=True)
             _based(root, base)
         elif word == "RUN":
             chrooted(root, rest, folder_now, environment)
@@ -75,7 +76,10 @@ def _based(root: Path, base: str) -> None:
     suite = SUITE.fullmatch(base)
     if suite is None:
         raise SystemExit(f"only debian:SUITE-slim can be made here, not {base}")
-    subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", suite[1], root], check=True)
+    made = root.parent / f"base-{suite[1]}"
+    if not made.exists():
+        subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates", suite[1], made], check=True)
+    subprocess.run(["cp", "-a", f"{made}/.", root], check=True)
 
 
 def _copied(root: Path, rest: str, folder_now: str, stages: dict[str, Path]) -> None:
@@ -84,7 +88,7 @@ def _copied(root: Path, rest: str, folder_now: str, stages: dict[str, Path]) -> 
         name, _, rest = rest.removeprefix("--from=").partition(" ")
         source = stages[name]
     *froms, to = rest.split()
-    target = root / (folder_now if to.startswith(".") else "").lstrip("/") / to.lstrip("/.")
+    target = root / os.path.normpath(os.path.join(folder_now, to)).lstrip("/")
     for entry in froms:
         origin = source / entry.lstrip("/")
         if origin.is_dir():
