@@ -28,7 +28,9 @@ def draws(policy: Policy, *texts: str, start: int = 0) -> list[Draw]:
     return [Draw(start + at, Prompt({}, text, ids)) for at, (text, ids) in enumerate(zip(texts, encoded, strict=True))]
 
 
-def sample(policy: Policy, wanted: list[Draw], *, enough: Any = lambda _: False, batch: int = 64, **how: Any) -> list[Sample]:
+def sample(
+    policy: Policy, wanted: list[Draw], *, enough: Any = lambda _: False, batch: int = 64, **how: Any
+) -> list[Sample]:
     settings = {"samples": 3, "max_tokens": 6, "temperature": 1.0, "seed": 5, **how}
     found: list[Sample] = []
     LocalGenerator(policy, batch=batch).run(wanted, Sampling(**settings), found.append, enough)
@@ -72,7 +74,9 @@ def test_temperature_0_is_greedy(policy: Policy) -> None:
 
 def test_a_completion_does_not_depend_on_its_batch(policy: Policy) -> None:
     together = sample(policy, draws(policy, "3+4=", "1+1=", "9+9="))
-    alone = [one for at, text in enumerate(["3+4=", "1+1=", "9+9="]) for one in sample(policy, draws(policy, text, start=at))]
+    alone = [
+        one for at, text in enumerate(["3+4=", "1+1=", "9+9="]) for one in sample(policy, draws(policy, text, start=at))
+    ]
     split = sample(policy, draws(policy, "3+4=", "1+1=", "9+9="), batch=1)
     assert [one.ids for one in together] == [one.ids for one in alone] == [one.ids for one in split]
 
