@@ -1,4 +1,4 @@
-"""A small generator server that samples from a real tiny model: OpenAI's, vLLM's and SGLang's calls, with weight updates."""
+"""A small generator server that samples from a real tiny model: the calls of OpenAI, vLLM and SGLang, and weights."""
 
 import json
 import threading

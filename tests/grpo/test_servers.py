@@ -39,9 +39,14 @@ def sample(served: Served, policy: Policy, kind: str, *, enough: Any = lambda _:
     generator = ServerGenerator(
         Generator(kind=kind, url=served.url, **settings), policy, Path("/nonexistent")  # type: ignore[arg-type]
     )  # fmt: skip
-    draws = [Draw(at, Prompt({}, text, tuple(policy.tokenizer(text)["input_ids"]))) for at, text in enumerate(["3+4=", "1+1="])]
+    draws = [
+        Draw(at, Prompt({}, text, tuple(policy.tokenizer(text)["input_ids"])))
+        for at, text in enumerate(["3+4=", "1+1="])
+    ]
     found: list[Sample] = []
-    generator.run(draws, Sampling(**{"samples": 3, "max_tokens": 4, "temperature": 1.0, "seed": 1, **how}), found.append, enough)
+    generator.run(
+        draws, Sampling(**{"samples": 3, "max_tokens": 4, "temperature": 1.0, "seed": 1, **how}), found.append, enough
+    )
     return sorted(found, key=lambda one: (one.draw, one.index))
 
 
@@ -95,7 +100,9 @@ def test_stragglers_requests_are_cancelled(served: Served, policy: Policy) -> No
     assert sample(served, policy, "vllm", enough=lambda _: True) == []
     assert time.monotonic() - start < 30
     until = time.monotonic() + 20
-    while served.dropped < len([path for path in served.calls if path == "/v1/completions"]) and time.monotonic() < until:
+    while (
+        served.dropped < len([path for path in served.calls if path == "/v1/completions"]) and time.monotonic() < until
+    ):
         time.sleep(0.02)
     assert served.dropped == len(served.calls)
 
@@ -108,7 +115,7 @@ def test_a_thinking_budget_continues_after_what_was_written_in_the_models_place(
 
 
 def test_adapters_are_needed_where_adapters_are_sent(served: Served, policy: Policy) -> None:
-    with pytest.raises(ConfigurationError, match="model.lora"):
+    with pytest.raises(ConfigurationError, match=r"model\.lora"):
         ServerGenerator(Generator(kind="vllm", sync="vllm_lora"), policy, Path("/tmp"))
 
 
