@@ -1,5 +1,7 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test test-packages test-trainers soak lint proto bench docs clean
+.PHONY: setup demo test test-packages test-trainers test-train soak lint proto bench docs clean
+# The loop's tests need torch, in an environment of its own.
+TRAIN := OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 .venv-train/bin/python
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -22,6 +24,9 @@ test-packages: setup   ## what pip must install for: the base wheel, package env
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
 	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
 	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
+test-train:       ## the bundled GRPO loop and its kernels, with torch
+	@tools/setup.sh train-dev .venv-train
+	$(TRAIN) -m pytest -q tests/grpo
 
 lint: setup       ## style, types, rules of dependence
 	$(BIN)/ruff check .
@@ -39,4 +44,5 @@ docs: setup       ## regenerate the pages that the code itself knows
 	$(BIN)/python tools/docs.py
 
 clean:
-	rm -rf .venv .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv .venv-uv .venv-train .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  dist build

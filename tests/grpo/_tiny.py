@@ -13,12 +13,12 @@ from assay.trainer_adapter.grpo.scoring import Judge
 from assay.trainer_adapter.scorer import Scorer
 
 
-def make(folder: Path, *, warm_steps: int = 60, limit: int = 10) -> dict[str, str]:
-    return tiny.prepare(folder, seed=0, limit=limit, held_out=20, width=32, layers=1, warm_steps=warm_steps)
+def make(folder: Path, *, warm_steps: int = 90, limit: int = 6) -> dict[str, str]:
+    return tiny.prepare(folder, seed=0, limit=limit, held_out=8, width=32, layers=1, warm_steps=warm_steps)
 
 
 def run_of(paths: Mapping[str, str], *overrides: str) -> Run:
-    small = ["steps=4", "rollout.prompts=4", "rollout.group=4", "eval.every=2", "eval.rows=8", "checkpoint.every=2"]
+    small = ["steps=4", "rollout.prompts=8", "rollout.group=4", "eval.every=2", "eval.rows=8", "checkpoint.every=2"]
     return _filled(read("demo", [*small, *overrides]), paths)
 
 

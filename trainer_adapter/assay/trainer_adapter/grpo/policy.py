@@ -60,7 +60,9 @@ class Policy:
             raise ConfigurationError(f"model.path: {error}") from error
         model.to(_device(settings.device))
         if settings.gradient_checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            # transformers 5.2x renamed it
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
         if settings.lora is not None:
             model = _adapted(model, settings.lora, settings.gradient_checkpointing)
         return cls(model, tokenizer, backend=settings.backend, autocast=settings.dtype == "bfloat16")
