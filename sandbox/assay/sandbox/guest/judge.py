@@ -205,9 +205,9 @@ def run(head: Head, blobs: list[bytes]) -> int:
         return _judge_together(head, blobs[1:], unit)
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=False, own_module="__main__")
     try:
+        _tell(b"ready\n")  # all that is the row's doing is done, and the program has not started
         peer.send({"want": sorted(unit.wanted)})
         hello = peer.receive()
-        _tell(b"heard\n")
         if "names" not in hello:
             return _conclude({"passed": False, "why": "load"})
         session = Session(_proxies(peer, hello["names"], unit.wanted), unit.exits)

@@ -164,8 +164,8 @@ def _tear_down(module: types.ModuleType) -> None:
 def execute(head: Head, blobs: list[bytes]) -> int:
     """Replace the process by `argv`; with `exec_fd`, by the executable behind that descriptor."""
     write_files(head, blobs)
-    for name in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(name, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN if head.get("ignore_sigpipe") else signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     soft_stack = head.get("stack_mb")
     if soft_stack:
         hard = resource.getrlimit(resource.RLIMIT_STACK)[1]

@@ -26,6 +26,8 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
         together = shared.stdio(candidacy)
         if together is not None:
             return together
+    if reference.checker is not None:
+        judges.require_healthy(candidacy, reference.checker)
     runner = Runner(candidacy)
     tests = [partial(runner.test, test) for test in reference.tests if isinstance(test, StdioTest)]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))

@@ -60,7 +60,8 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
 
     def wall_s(self, spec: Spec) -> float:
         """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
-        per_test = 4 * spec.limits.wall_s + _JUDGING_S
+        judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S  # its health too
+        per_test = 4 * spec.limits.wall_s + judging
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
