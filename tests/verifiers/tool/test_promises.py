@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from assay.verifiers import InvalidItem
+from assay.verifiers.numbers import Lexeme
 
 from .._scoring import refused, verdict
 from ._writers import hermes, openai
@@ -267,12 +268,12 @@ def test_magistrals_thinking_holds_no_calls() -> None:
 
 
 def test_numbers_that_a_float_cannot_hold_come_from_both_sides_alike() -> None:
-    class Lexeme(float):
-        __str__ = __repr__ = lambda self: "1.00000000000000000000001"
-
-    message = [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": Lexeme(1)}}}]}]
-    result = verdict("tool", message, {"expect": wants(("f", {"a": {"$num": 1}}))})
-    assert (result.reward, result.extracted) == (1, [{"name": "f", "args": {"a": 1}}])
+    written = "1.00000000000000000000001"
+    message = [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": Lexeme(written)}}}]}]
+    text = f'<tool_call>{{"name": "f", "arguments": {{"a": {written}}}}}</tool_call>'
+    for completion in (message, text):
+        assert score(completion, wants(("f", {"a": {"$num": 1}}))) == 0
+        assert score(completion, wants(("f", {"a": {"$num": 1, "abs": 1e-20}}))) == 1
     large = 10**30 + 1
     assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large}))) == 1
     assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large - 1}))) == 0

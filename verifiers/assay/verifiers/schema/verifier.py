@@ -15,7 +15,7 @@ from assay.verifiers import strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, has_matchers
+from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, exact_value, has_matchers
 from assay.verifiers.tool.attempts import Options
 from assay.verifiers.tool.reading import read
 from assay.wire.references.schema import SchemaReference
@@ -48,9 +48,10 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
         valid = compile_schema(reference.schema_, "schema", assert_format=reference.assert_format)
         if "gold" not in reference.model_fields_set:
             return SchemaSpec(reference=reference, valid=valid, gold=None)
-        if not has_matchers(reference.gold) and not valid(reference.gold):
+        gold = exact_value(reference.gold, "gold")
+        if not has_matchers(gold) and not valid(gold):
             raise InvalidReference("not valid against the schema", field="gold")
-        return SchemaSpec(reference=reference, valid=valid, gold=compile_matcher(reference.gold, "gold"))
+        return SchemaSpec(reference=reference, valid=valid, gold=compile_matcher(gold, "gold"))
 
     def verify(self, spec: SchemaSpec, candidate: Candidate) -> Verdict:
         """Read the JSON, validate, compare."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem, InvalidReference
 from assay.verifiers.matchers import compile_matcher
@@ -87,6 +90,14 @@ def state(expect: Expectation, context: Context, field: str) -> Judge:
             return Outcome(0.0, "forbidden_call")
         if not all_matched(required, reply.calls):
             return Outcome(0.0, "call_mismatch")
-        return Outcome.of(matches(without(candidate.final_state, paths)), "state_mismatch")
+        return Outcome.of(matches(without(_recorded_state(candidate), paths)), "state_mismatch")
 
     return judge
+
+
+def _recorded_state(candidate: Candidate) -> Any:
+    """The environment's state with exact numbers. Raises `InvalidItem`."""
+    try:
+        return strict_json.exact(candidate.final_state)
+    except strict_json.JsonFault as fault:
+        raise InvalidItem(fault.detail, field="final_state") from None

@@ -17,7 +17,7 @@ from typing import Any
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS
-from assay.verifiers.matchers import compile_matcher, compile_schema, key_of
+from assay.verifiers.matchers import compile_matcher, compile_schema, exact_value, key_of
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.paths import parse_path, values_at
 from assay.verifiers.tool.reading import Recorded, Reply
@@ -37,7 +37,8 @@ def retrieval(expect: Expectation, context: Context, field: str) -> Judge:
     asked = expect.retrieval
     assert asked is not None
     tool = context.check_tool(asked.tool, f"{field}.retrieval.tool")
-    path, gold = parse_path(asked.id_path, f"{field}.retrieval.id_path"), {key_of(item) for item in asked.gold_ids}
+    path = parse_path(asked.id_path, f"{field}.retrieval.id_path")
+    gold = {key_of(item) for item in exact_value(asked.gold_ids, f"{field}.retrieval.gold_ids")}
 
     def judge(reply: Reply, candidate: Candidate) -> Outcome:
         found: dict[Any, None] = {}

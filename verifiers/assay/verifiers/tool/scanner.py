@@ -188,8 +188,8 @@ def decoded(text: str) -> Any:
         raise Fault(fault.code if fault.code == "duplicate_key" else "invalid_json") from None
 
 
-def plain_numbers(value: Any) -> Any:
-    """The same JSON value with plain numbers. Raises `Fault`."""
+def exact_numbers(value: Any) -> Any:
+    """The same JSON value with exact numbers. Raises `Fault`."""
     try:
         return strict_json.exact(value)
     except (strict_json.JsonFault, ValueError):

@@ -43,7 +43,7 @@ def _unframed(text: str) -> str:
 def _is_of(value: Any, types: frozenset[str]) -> bool:
     if value is None:
         return "null" in types
-    kind = _TYPE_OF[type(value)]
+    kind = _TYPE_OF.get(type(value), "number")
     return kind != "string" and (kind in types or (kind == "integer" and "number" in types))
 
 
