@@ -24,6 +24,7 @@ test-packages: setup   ## what pip must install for: the base wheel, package env
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
 	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
 	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
+
 test-train:       ## the bundled GRPO loop and its kernels, with torch
 	@tools/setup.sh train-dev .venv-train
 	$(TRAIN) -m pytest -q tests/grpo
