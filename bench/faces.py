@@ -106,10 +106,14 @@ def over_grpc(*command: str, health: str) -> float:
 
 
 def from_redis() -> tuple[float, float]:
-    """CPU per item that another replica had judged, and wall µs that a request of 256 waited more than for the local cache."""
+    """CPU per item that another replica had judged, and the wall µs that a request took beyond one of local hits."""
     port = free_port()
     command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
-    redis = {"ASSAY_REDIS__URL": f"redis://127.0.0.1:{port}/0", "ASSAY_REDIS__SECRET": "b" * 32}
+    redis = {
+        "ASSAY_REDIS__WORTH_US": "0",
+        "ASSAY_REDIS__URL": f"redis://127.0.0.1:{port}/0",
+        "ASSAY_REDIS__SECRET": "b" * 32,
+    }
     settings = NO_SANDBOX | redis | {"ASSAY_REDIS__TIMEOUT_MS": "100", "ASSAY_CACHE_MB": "512"}
     bodies = [json_body(batch) for batch in texts("a")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:

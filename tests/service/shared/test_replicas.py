@@ -90,6 +90,14 @@ async def test_an_evicted_entry_is_a_miss(pair: Pair, lasting_redis: RedisServer
     assert (await score(pair[1], exact("gone")))[0]["cached"] is False
 
 
+async def test_what_costs_less_than_asking_is_not_shared(lasting_redis: RedisServer) -> None:
+    async with replica(lasting_redis, keys=("alpha",), worth_us=1e9) as one:
+        (told,) = await score(one, exact("cheap"))
+        assert await metric(one, "assay_redis_misses_total") == 0
+    with Redis.from_url(lasting_redis.url) as redis:
+        assert not redis.keys(f"*{told['item_key']}")
+
+
 async def test_another_secret_opens_nothing(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("secret")))
     async with replica(lasting_redis, secret="t" * 32, keys=("alpha",)) as stranger:
