@@ -98,6 +98,22 @@ async def test_what_costs_less_than_asking_is_not_shared(lasting_redis: RedisSer
         assert not redis.keys(f"*{told['item_key']}")
 
 
+async def test_keys_that_somebody_has_spoiled_cost_nothing_else(pair: Pair, lasting_redis: RedisServer) -> None:
+    await score(pair[0], exact("q"), key="beta")
+    with Redis.from_url(lasting_redis.url) as redis:
+        until = time.monotonic() + 10
+        while not (names := redis.keys("assay:q1:*")) and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        for name in names:
+            redis.set(name, b"no hash")
+        await asyncio.sleep(0.5)
+        assert [await metric(http, "assay_redis_up") for http in pair] == [1, 1]
+        for name in names:
+            redis.delete(name)
+            redis.hset(name, "stranger", b"\x01junk")
+    await score(pair[1], exact("q2"), key="beta")
+
+
 async def test_another_secret_opens_nothing(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("secret")))
     async with replica(lasting_redis, secret="t" * 32, keys=("alpha",)) as stranger:
