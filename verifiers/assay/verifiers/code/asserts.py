@@ -1,8 +1,8 @@
 """Mode asserts: the row's test code runs in a jail T, the program in another, C; only values are relayed.
 
 T's word is the verdict, on a pipe that C never sees. T says that it is ready before it lets C start: until
-then a fault of T is the row's or ours, from then on T's death or overrun is C's doing. With `trust: low`, which only the row can say,
-both share a process, and the result is marked.
+then a fault of T is the row's or ours, from then on T's death or overrun is C's doing. With `trust: low`,
+which only the row can say, both share a process, and the result is marked.
 """
 
 from __future__ import annotations
