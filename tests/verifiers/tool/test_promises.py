@@ -256,10 +256,24 @@ def test_headers_may_start_in_the_template() -> None:
     assert score(text, wants(CALL), syntax="harmony") == 1
 
 
-def test_an_empty_section_is_no_attempt_but_an_open_one_is() -> None:
-    text = "<|tool_calls_section_begin|><|tool_calls_section_end|>"
-    assert score(text, {"no_call": True}, syntax="kimi_k2") == 1
-    assert score(text[:28], {"no_call": True}, syntax="kimi_k2") == 0
+EMPTY = {
+    "kimi_k2": "<|tool_calls_section_begin|><|tool_calls_section_end|>",
+    "deepseek_v3": "<｜tool▁calls▁begin｜><｜tool▁calls▁end｜>",
+    "deepseek_v31": "<｜tool▁calls▁begin｜>",
+    "pythonic": "<function_calls>\n</function_calls>",
+    "llama3_json": "<|python_tag|>",
+    "mistral": "[TOOL_CALLS]",
+    "hermes": "<tool_call></tool_call>",
+    "harmony": "<|channel|>commentary to=functions.f",
+}
+
+
+@pytest.mark.parametrize("syntax", EMPTY)
+def test_markup_without_a_call_is_a_failed_attempt(syntax: str) -> None:
+    for named in (syntax, "auto"):
+        assert verdict("tool", EMPTY[syntax], {"expect": {"no_call": True}, "syntax": named}).reason == "malformed_call"
+    for mark in ("<|tool_call_start|>", "<|python_start|>", "<|tool_calls_section_begin|>"):
+        assert score(f"{mark} well", {"no_call": True}) == 0
 
 
 def test_magistrals_thinking_holds_no_calls() -> None:
