@@ -23,13 +23,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(*command: str, health: str) -> Iterator[tuple[str, psutil.Process]]:
+def server(
+    *command: str, health: str, environment: dict[str, str] = NO_SANDBOX
+) -> Iterator[tuple[str, psutil.Process]]:
     """Run `python COMMAND` with `{port}` filled in; gives its URL and process."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     arguments = [part.format(port=port) for part in command]
     with subprocess.Popen(
-        [sys.executable, *arguments], stderr=subprocess.DEVNULL, env=os.environ | NO_SANDBOX
+        [sys.executable, *arguments], stderr=subprocess.DEVNULL, env=os.environ | environment
     ) as process:
         try:
             _await(url + health, process)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from assay.sandbox import RunResult, Slot, Status, Supervisor, python_program
+from assay.sandbox import Limits, RunResult, Slot, Status, Supervisor, python_program
 
 Run = Callable[..., RunResult]
 PRELUDE = """
@@ -182,6 +183,25 @@ def test_two_slots_do_not_notice_each_other(supervisor: Supervisor) -> None:
             python_program(b"import os\nprint(os.listdir('/dev/shm'), os.listdir('/tmp'), os.path.exists('/proc/3'))")
         )
         assert seen.stdout == b"[] [] False\n"
+    finally:
+        left.close()
+        right.close()
+
+
+def test_one_slot_out_of_memory_costs_the_other_nothing(supervisor: Supervisor) -> None:
+    """Many processes die of memory, again and again, while an innocent in the next slot works in a good part of its own."""
+    left, right = (Slot.from_descriptor(supervisor.connect()) for _ in range(2))
+    greedy = python_program(
+        b"import os\nfor _ in range(6):\n    if os.fork() == 0: break\nx = []\nwhile True: x.append(bytearray(1 << 20))",
+        limits=Limits(wall_s=10, memory_mb=128),
+    )
+    innocent = python_program(b"x = bytearray(96 << 20)\nprint(len(x) >> 20)", limits=Limits(wall_s=10, memory_mb=192))
+    try:
+        with ThreadPoolExecutor(1) as other:
+            ended = other.submit(lambda: [left.run(greedy).status for _ in range(4)])
+            seen = [right.run(innocent) for _ in range(8)]
+        assert [result.stdout for result in seen] == [b"96\n"] * 8
+        assert set(ended.result()) <= {Status.MEMORY_LIMIT, Status.RUNTIME_ERROR}
     finally:
         left.close()
         right.close()

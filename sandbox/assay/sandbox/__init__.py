@@ -9,8 +9,9 @@ What holds depends on the backend and host: `supervisor.isolation()`. All namesp
 host's kernel; for programs that may attack kernels, put the service in a virtual machine.
 """
 
-from assay.sandbox.environments import Environment
+from assay.sandbox.environments import Environment, Recipe, sci
 from assay.sandbox.errors import LimitTooHigh, MissingEnvironment, MissingLanguage, SandboxError, Unavailable
+from assay.sandbox.image import default_state_dir
 from assay.sandbox.languages import found_languages, toolchain
 from assay.sandbox.languages import table as language_table
 from assay.sandbox.limits import CEILINGS, Limits
@@ -31,6 +32,7 @@ __all__ = [
     "Limits",
     "MissingEnvironment",
     "MissingLanguage",
+    "Recipe",
     "RunResult",
     "RunSpec",
     "SandboxError",
@@ -41,10 +43,12 @@ __all__ = [
     "Unavailable",
     "check_limits",
     "compile_program",
+    "default_state_dir",
     "found_languages",
     "language_table",
     "program",
     "python_program",
+    "sci",
     "slot",
     "toolchain",
 ]

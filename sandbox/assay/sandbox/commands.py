@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from assay.sandbox.errors import SandboxError
+from assay.sandbox.environments import Recipe, sci
+from assay.sandbox.errors import MissingEnvironment, SandboxError
 from assay.sandbox.languages import table
 from assay.sandbox.limits import Limits
 from assay.sandbox.limits import check as check_limits
@@ -42,6 +44,10 @@ def run(
     memory_mb: Annotated[int, typer.Option(help="MiB of memory.")] = 512,
     processes: Annotated[int, typer.Option(help="Processes and threads.")] = 64,
     as_json: Annotated[bool, typer.Option("--json", help="The whole result as JSON.")] = False,
+    environment: Annotated[
+        str, typer.Option(help="plain; sci (numpy, scipy, pandas, sympy); a name of yours.")
+    ] = "plain",
+    requirements: Annotated[Path | None, typer.Option(help="What the environment of yours holds, for pip.")] = None,
     backend: Backends = None,
     unsafe_no_isolation: Unsafe = False,
 ) -> None:
@@ -52,12 +58,15 @@ def run(
     source = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     chosen = language or _SUFFIXES.get(file.suffix, "python")
     limits = Limits(wall_s=wall_s, memory_mb=memory_mb, processes=processes)
-    settings = _settings(backend, unsafe_no_isolation)
     try:
+        settings = replace(
+            _settings(backend, unsafe_no_isolation), environments=_environments(environment, requirements)
+        )
         check_limits(limits)
         if chosen not in table():
             raise SandboxError(f"unknown language; known: {', '.join(table())}")
-        result = _run(settings, chosen, source, stdin.read_bytes() if stdin else b"", limits)
+        data = stdin.read_bytes() if stdin else b""
+        result = _run(settings, chosen, source, environment, data, limits)
     except SandboxError as error:
         print(f"assay: {error}", file=sys.stderr)
         raise typer.Exit(_UNUSABLE) from None
@@ -91,12 +100,23 @@ def _settings(backends: list[str] | None, unsafe: bool) -> Settings:
     return Settings(backends=tuple(backends or ("nsjail",)), slots=1, unsafe_no_isolation=unsafe)
 
 
-def _run(settings: Settings, language: str, source: bytes, stdin: bytes, limits: Limits) -> RunResult:
+def _environments(name: str, requirements: Path | None) -> tuple[Recipe, ...]:
+    """The environment to install for one run. Raises `MissingEnvironment`."""
+    if requirements is not None:
+        return (Recipe(name=name, requirements=requirements.read_text()),)
+    if name == "plain":
+        return ()
+    if name != "sci":
+        raise MissingEnvironment(f"environment {name}: say what it holds (--requirements FILE)")
+    return (sci(),)
+
+
+def _run(settings: Settings, language: str, source: bytes, environment: str, stdin: bytes, limits: Limits) -> RunResult:
     with Supervisor.start(settings) as supervisor:
         slot = Slot.from_descriptor(supervisor.connect())
         try:
             compiled = compile_program(slot, slot.toolchain(language), source)
-            return slot.run(program(compiled, stdin=stdin, limits=limits))
+            return slot.run(program(compiled, stdin=stdin, limits=limits, environment=environment))
         except CompileFailed as failure:
             return failure.result
         finally:

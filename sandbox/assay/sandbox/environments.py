@@ -8,9 +8,11 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from assay.sandbox.errors import MissingEnvironment, Unavailable
+from assay.sandbox.parts import part
 
 STDLIB_PRELOAD = (
     "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime",
@@ -40,27 +42,39 @@ class Environment:
 PLAIN = Environment(name="plain")
 
 
-def build(name: str, requirements: str, *, state: Path, preload: tuple[str, ...] = ()) -> Environment:
-    """An environment from the text of a requirements file, installed once under the state folder.
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """An environment that is yet to be installed: the text of a requirements file, and what to import ahead."""
 
-    Runs the operator's own pip (trusted input, network of the operator's choosing). Raises `Unavailable`
-    with the last line that pip wrote.
-    """
-    digest = hashlib.sha256(f"{sys.version}\n{requirements}".encode()).hexdigest()[:16]
-    site = state / f"env-{name}-{digest}"
-    if not site.is_dir():
-        with tempfile.TemporaryDirectory(dir=state) as aside:
-            listing = Path(aside, "requirements.txt")
-            listing.write_text(requirements)
-            target = Path(aside, "site")
-            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", str(listing)]
+    name: str
+    requirements: str
+    preload: tuple[str, ...] = ()
+
+    def install(self, state: Path) -> Environment:
+        """The environment, installed once under the state folder.
+
+        Runs the operator's own pip (trusted input, network of the operator's choosing). Raises `Unavailable`
+        with the last line that pip wrote.
+        """
+        digest = hashlib.sha256(f"{sys.version}\n{self.requirements}".encode()).hexdigest()[:16]
+        site = part(state, f"env-{self.name}-{digest}", self._fill)
+        return Environment(name=self.name, site=site, preload=(*STDLIB_PRELOAD, *self.preload))
+
+    def _fill(self, target: Path) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
+            listing.write(self.requirements)
+            listing.flush()
+            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", listing.name]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-                raise Unavailable(f"environment {name} cannot be built: {last}")
-            target.chmod(0o755)
-            target.rename(site)
-    return Environment(name=name, site=site, preload=(*STDLIB_PRELOAD, *preload))
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+            raise Unavailable(f"environment {self.name} cannot be built: {last}")
+
+
+def sci() -> Recipe:
+    """numpy, scipy, pandas and sympy, all warm."""
+    text = files("assay.sandbox").joinpath("policy", "sci.txt").read_text()
+    return Recipe(name="sci", requirements=text, preload=("numpy", "scipy.stats", "pandas", "sympy"))
 
 
 def find(name: str, known: Mapping[str, Environment]) -> Environment:

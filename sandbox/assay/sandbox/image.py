@@ -1,8 +1,7 @@
 """What a jail sees of the host: an interpreter copied out, a skeleton of a root, system folders.
 
 Everything lies under one state folder that only its owner can write and every uid can read, since
-jails run under other uids and cannot pass a 0700 folder such as /root. Parts are named by digest,
-built aside and renamed into place, so a half-built part is never used and two builders do not clash.
+jails run under other uids and cannot pass a 0700 folder such as /root (`parts` builds, holds and sweeps it).
 
     STATE/python-<digest>/   bin, lib and the shared libraries of this interpreter, without site-packages
     STATE/root-<digest>/     the skeleton: /assay (guest code, filter), /box, /dev, /etc, mount points
@@ -22,8 +21,7 @@ import stat
 import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -31,6 +29,7 @@ from pathlib import Path
 
 from assay.sandbox import seccomp
 from assay.sandbox.errors import Unavailable
+from assay.sandbox.parts import part, sweep
 
 _LEFT_OUT = shutil.ignore_patterns(
     "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "turtledemo", "turtle.py",
@@ -86,11 +85,12 @@ class Image:
 
 def build(state: Path) -> Image:
     """Build (or find) the interpreter and the skeleton under `state`. Takes seconds the first time."""
+    sweep(state)
     source = _Interpreter()
     known = _known_facts(state, source)
-    python = _part(state, f"python-{known.digest[:16]}", source.copy_to)
+    python = part(state, f"python-{known.digest[:16]}", source.copy_to)
     skeleton_digest = _skeleton_digest(known.library_folders)
-    root = _part(state, f"root-{skeleton_digest[:16]}", lambda top: _build_skeleton(top, known.library_folders))
+    root = part(state, f"root-{skeleton_digest[:16]}", lambda top: _build_skeleton(top, known.library_folders))
     return Image(
         python=python,
         root=root,
@@ -120,30 +120,6 @@ def _known_facts(state: Path, source: _Interpreter) -> _Facts:
     aside.write_text(json.dumps(asdict(facts)))
     aside.rename(file)
     return facts
-
-
-def _part(state: Path, name: str, fill: Callable[[Path], None]) -> Path:
-    final = state / name
-    if final.is_dir():
-        return final
-    aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=state))
-    try:
-        fill(aside)
-        _make_readable(aside)
-        with contextlib.suppress(OSError):  # another builder was faster: its part is as good
-            aside.rename(final)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    return final
-
-
-def _make_readable(top: Path) -> None:
-    for folder, _, names in os.walk(top):
-        os.chmod(folder, 0o755)
-        for name in names:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 class _Interpreter:

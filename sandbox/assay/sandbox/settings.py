@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.sandbox.environments import PLAIN, Environment
-from assay.sandbox.image import default_state_dir
+from assay.sandbox.environments import PLAIN, Environment, Recipe
+from assay.sandbox.image import default_state_dir, open_state_dir
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class Settings:
     """What an operator chooses. `backends` are tried in order; none is ever tried that is not named.
 
     `runs_per_jail`: a jail is replaced after so many runs. `uid_base`: as root, jails get host uids
-    from here on. `environments` adds named package folders to `plain`. `unsafe_no_isolation` must be
+    from here on. `environments` adds named sets of packages to `plain`. `unsafe_no_isolation` must be
     set for the `process` backend.
     """
 
@@ -27,12 +27,21 @@ class Settings:
     runs_per_jail: int = 1000
     jails_per_slot: int = 6
     uid_base: int = 600_000
-    environments: tuple[Environment, ...] = ()
+    environments: tuple[Environment | Recipe, ...] = ()
     unsafe_no_isolation: bool = False
 
+    def installed(self) -> Settings:
+        """These settings with every environment installed. Raises `Unavailable`."""
+        if not any(isinstance(item, Recipe) for item in self.environments):
+            return self
+        state = open_state_dir(self.state_dir)
+        ready = (item.install(state) if isinstance(item, Recipe) else item for item in self.environments)
+        return dataclasses.replace(self, environments=tuple(ready))
+
     def known_environments(self) -> dict[str, Environment]:
-        """Environments by name."""
-        return {environment.name: environment for environment in (PLAIN, *self.environments)}
+        """Installed environments by name."""
+        ready = (item for item in self.environments if isinstance(item, Environment))
+        return {environment.name: environment for environment in (PLAIN, *ready)}
 
     def to_json(self) -> str:
         """These settings as text, for the supervisor's command line."""

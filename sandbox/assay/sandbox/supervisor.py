@@ -38,12 +38,13 @@ class Supervisor:
 
     @classmethod
     def start(cls, settings: Settings | None = None) -> Supervisor:
-        """Start the process, let it prove its backend, and return. Raises `Unavailable` saying why not."""
+        """Install environments, start the process, let it prove its backend. Raises `Unavailable` saying why not."""
+        settings = (settings or Settings()).installed()
         ours, theirs = wire.pair()
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-m", "assay.sandbox.supervise", str(theirs.fileno()), str(os.getpid()),
-                 (settings or Settings()).to_json()],
+                 settings.to_json()],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         supervisor = cls(process, ours)

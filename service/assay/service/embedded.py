@@ -8,12 +8,13 @@ its own at its first request. Not covered: sharing one engine between processes 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
 from assay.sandbox import Settings as Sandbox
@@ -22,13 +23,14 @@ from assay.service.engine.errors import EngineError, PluginRefused
 from assay.service.engine.errors import Overloaded as QueueFull
 from assay.service.engine.frames import json_of
 from assay.service.engine.settings import EngineSettings
+from assay.service.environments import Environments, recipes
 from assay.service.front import Front
 from assay.service.problems import problem_of
 from assay.wire.envelope import Problem
 
 T = TypeVar("T")
 _END = object()
-BACKENDS_VARIABLE = "ASSAY_SANDBOX_BACKENDS"
+BACKENDS_VARIABLE, ENVIRONMENTS_VARIABLE = "ASSAY_SANDBOX_BACKENDS", "ASSAY_SANDBOX_ENVIRONMENTS"
 
 
 class EmbeddedTransport:
@@ -164,25 +166,36 @@ class _Host:
 
 
 def _sandbox() -> Sandbox | None:
-    """The default sandbox with the backends of `ASSAY_SANDBOX_BACKENDS`, JSON as for `assay serve`.
+    """The default sandbox, with the backends and environments of the variables of `assay serve` (JSON).
 
-    Raises ConfigurationError if the variable is no list of names; None if the list is empty.
+    Raises ConfigurationError naming the variable at fault; None if the list of backends is empty.
     """
-    text = os.environ.get(BACKENDS_VARIABLE)
     sandbox = EngineSettings().sandbox
-    if text is None or sandbox is None:
-        return sandbox
+    if sandbox is None:
+        return None
+    backends = _variable(BACKENDS_VARIABLE, tuple[str, ...], 'a JSON list of backends, such as ["nsjail"]')
+    asked = _variable(ENVIRONMENTS_VARIABLE, Environments, 'a JSON object, such as {"sci": {}}')
+    if backends == ():
+        return None
     try:
-        names = json.loads(text)
-    except ValueError:
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ConfigurationError(f'{BACKENDS_VARIABLE} is a JSON list of backends, such as ["nsjail"]')
-    return replace(sandbox, backends=tuple(names)) if names else None
+        return replace(sandbox, backends=backends or sandbox.backends, environments=recipes(asked or {}))
+    except ValueError as error:
+        raise ConfigurationError(f"{ENVIRONMENTS_VARIABLE}: {error}") from None
+
+
+def _variable(name: str, kind: Any, meaning: str) -> Any:
+    """The value of a variable, or None where it is not set. Raises ConfigurationError."""
+    text = os.environ.get(name)
+    if text is None:
+        return None
+    try:
+        return TypeAdapter(kind).validate_json(text, strict=False)
+    except ValidationError:
+        raise ConfigurationError(f"{name} is {meaning}") from None
 
 
 async def _opened(front: Front, body: bytes) -> AsyncIterator[bytes]:
-    return front.stream(front.engine.submit(front.read(body)))
+    return front.stream(await front.taken(body))
 
 
 async def _next(lines: AsyncIterator[bytes]) -> Any:

@@ -21,7 +21,11 @@ from pydantic_settings import (
 )
 
 from assay.sandbox import Settings as Sandbox
+from assay.sandbox import default_state_dir
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+from assay.service.environments import Environments, recipes
+from assay.service.shadow import ShadowSettings
+from assay.service.shared.settings import QuotaSettings, RedisSettings
 from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -73,10 +77,23 @@ class Settings(BaseSettings):
         ("nsjail",), description="Isolation that may be used, in order; empty: no program is ever run."
     )
     sandbox_slots: int = Field(default_factory=default_lanes, gt=0, description="Programs at once.")
+    sandbox_environments: Environments = Field(
+        {}, description="Packages that programs may import, by name: `{requirements, preload}`; see sandbox.md."
+    )
+    sandbox_state: Path | None = Field(None, description="Folder of images and environments; see sandbox.md.")
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
+    redis: RedisSettings | None = None
+    quota: QuotaSettings = QuotaSettings()
     wires: WiresSettings = WiresSettings()
+    shadow: ShadowSettings | None = Field(None, description="Another version that scores too; see service.md.")
+
+    @field_validator("sandbox_environments")
+    @classmethod
+    def _can_be_had(cls, value: Environments) -> Environments:
+        recipes(value)
+        return value
 
     @field_validator("keys", mode="before")
     @classmethod
@@ -113,8 +130,9 @@ class Settings(BaseSettings):
         if not self.sandbox_backends:
             return None
         return Sandbox(
-            backends=self.sandbox_backends, slots=self.sandbox_slots, unsafe_no_isolation=self.unsafe_no_isolation
-        )
+            backends=self.sandbox_backends, slots=self.sandbox_slots, unsafe_no_isolation=self.unsafe_no_isolation,
+            environments=recipes(self.sandbox_environments), state_dir=self.sandbox_state or default_state_dir(),
+        )  # fmt: skip
 
 
 def load(config: Path | None, **overrides: Any) -> Settings:

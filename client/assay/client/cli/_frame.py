@@ -35,7 +35,12 @@ EXTRAS = {
     "doctor": ("assay[verify]", "Say what this host can run, and how well isolated."),
     "run": ("assay[verify]", "Run one program in the sandbox."),
     "adapt": ("assay", "Print the lines that plug a trainer in."),
-    "audit": ("assay[verify]", "Find rewards that can be gamed."),
+    "rows": ("assay", "Turn a published dataset into rows."),
+    "audit": ("assay[verify]", "Find what is wrong with rows before a run does."),
+    "rescore": ("assay[verify]", "Judge stored results again with today's verifiers."),
+    "diff": ("assay", "Say which verdicts changed between two files of results."),
+    "curate": ("assay", "Turn verified rollouts into the next stage's data."),
+    "passk": ("assay", "pass@k and maj@k per source, with confidence intervals."),
     "train": ("assay[train]", "Train with GRPO."),
 }
 """Commands of other parts: the extra that brings what they import, and a line of help."""

@@ -27,7 +27,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest import stdtypes, values
+from assay.sandbox.guest import stdtypes, tables, values
 from assay.sandbox.guest.proxies import (
     METADATA,
     OPERATIONS,
@@ -229,7 +229,8 @@ class Peer:
 
     def _snapshot(self, value: Any) -> Any:
         """The form of a mutable container, to see whether a call changed it."""
-        return self.encode(value) if type(value) in (list, dict, set, bytearray) else None
+        mutable = type(value) in (list, dict, set, bytearray) or tables.is_array(value)
+        return self.encode(value) if mutable else None
 
     def _encode_exception(self, error: BaseException) -> Any:
         kind = type(error)
@@ -447,3 +448,5 @@ def _refill(container: Any, content: Any) -> None:
     elif isinstance(container, (dict, set)) and isinstance(content, (dict, set)):
         container.clear()
         container.update(content)
+    elif tables.is_array(container) and tables.is_array(content) and container.shape == content.shape:
+        container[...] = content

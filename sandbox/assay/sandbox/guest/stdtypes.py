@@ -18,6 +18,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from assay.sandbox.guest import tables
+
 Encode = Callable[[Any], Any]
 
 _TO_PARTS: dict[type, tuple[str, Callable[[Any], Any]]] = {
@@ -49,8 +51,7 @@ _FROM_PARTS: dict[str, Callable[[Any], Any]] = {
     "ordered": collections.OrderedDict,
     "notimplemented": lambda p: NotImplemented,
     "ellipsis": lambda p: ...,
-    "array": lambda p: _decode_array(p),
-    "scalar": lambda p: _decode_array(p)[()],
+    **tables.DECODERS,
 }
 _SHARED = """
 abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
@@ -71,24 +72,8 @@ def encode_value(value: Any, encode: Encode) -> Any:
     """The form of an exact instance of a known value type, or None."""
     entry = _TO_PARTS.get(type(value))
     if entry is None:
-        return _encode_array(value, encode)
+        return tables.encode(value, encode)
     return {"D": [entry[0], encode(entry[1](value))]}
-
-
-def _encode_array(value: Any, encode: Encode) -> Any:
-    """The form of a numpy array or scalar of numbers or text, or None."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not (type(value) is numpy.ndarray or isinstance(value, numpy.generic)):
-        return None
-    if value.dtype.kind not in "biufcUS":
-        return None
-    sort = "array" if type(value) is numpy.ndarray else "scalar"
-    return {"D": [sort, encode([value.dtype.str, list(value.shape), value.ravel().tolist()])]}
-
-
-def _decode_array(parts: Any) -> Any:
-    numpy = importlib.import_module("numpy")
-    return numpy.array(parts[2], dtype=numpy.dtype(parts[0])).reshape(tuple(parts[1]))
 
 
 def encode_namedtuple(value: Any, encode: Encode) -> Any:
@@ -106,7 +91,7 @@ def decode_value(tag: str, body: Any, decode: Callable[[Any], Any]) -> Any:
             return _FROM_PARTS[body[0]](decode(body[1]))
         name, fields, items = body
         return _namedtuple(str(name), tuple(fields))(*(decode(item) for item in items))
-    except (TypeError, KeyError, ArithmeticError, IndexError, ImportError) as error:
+    except (TypeError, KeyError, ArithmeticError, IndexError, AttributeError, ImportError) as error:
         raise ValueError("not an encoded value") from error
 
 

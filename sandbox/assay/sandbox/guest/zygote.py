@@ -101,10 +101,12 @@ def place_descriptors(fds: list[int], ready: int) -> None:
 
 
 def set_limits(header: tuple[int, ...]) -> None:
-    """Resource limits of the main process and all it starts; hard, so nothing raises them."""
+    """Resource limits of the main process and all it starts; hard, so nothing raises them.
+
+    CPU time alone has a second more of grace: the signal at the soft limit (SIGXCPU) tells what ended the program.
+    """
     _, _, _, cpu_s, data_mb, file_mb, files, processes, stack_mb, _, _, _ = header
     for name, value in (
-        (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, data_mb << 20 or resource.RLIM_INFINITY),
         (resource.RLIMIT_FSIZE, file_mb << 20),
         (resource.RLIMIT_NPROC, processes),
@@ -113,6 +115,7 @@ def set_limits(header: tuple[int, ...]) -> None:
         (resource.RLIMIT_NOFILE, files),
     ):
         resource.setrlimit(name, (value, value))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
 
 
 def drop_capabilities() -> None:

@@ -1,0 +1,203 @@
+"""Verifiable instructions: IFEval's rows, and open-instruct's mixed RLVR rows.
+
+IFEval's kinds become constraints of `format` as docs/verifiers/format.md lists them; open-instruct names the same
+kinds by functions. A kind that has no counterpart makes the record a fault that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from assay.datasets.adapters.base import Adapter, Fields, Options, json_of, name_of, text
+from assay.datasets.adapters.text import last_box
+from assay.datasets.records import RecordFault
+
+Params = Fields
+Kind = Callable[[Params], dict[str, Any]]
+_REL = {"at least": ">=", "less than": "<", "at most": "<=", "exactly": "==", "more than": ">", None: ">="}
+_CHOICES = ["My answer is yes.", "My answer is no.", "My answer is maybe."]
+
+
+def _rel(params: Params, name: str) -> str:
+    value = params.get(name)
+    if value not in _REL:
+        raise RecordFault(f"{name} {value!r} is no relation")
+    return _REL[value]
+
+
+def _count(kind: str, number: str, relation: str, **more: Any) -> Kind:
+    return lambda p: {"type": kind, "rel": _rel(p, relation), "n": p[number], **more}
+
+
+def _words(p: Params) -> dict[str, Any]:
+    """A number of words; `around` (open-instruct) allows a tenth more or less."""
+    if p.get("relation") != "around":
+        return {"type": "word_count", "rel": _rel(p, "relation"), "n": p["num_words"]}
+    slack = max(round(p["num_words"] * 0.1), 1)
+    return {"type": "word_range", "min": max(0, p["num_words"] - slack), "max": p["num_words"] + slack}
+
+
+def _plain(kind: str) -> Kind:
+    return lambda p: {"type": kind}
+
+
+KINDS: dict[str, Kind] = {
+    "keywords:existence": lambda p: {"type": "keywords", "all": p["keywords"]},
+    "keywords:forbidden_words": lambda p: {"type": "forbidden", "any": p["forbidden_words"]},
+    "keywords:frequency": lambda p: {
+        "type": "keyword_count", "word": p["keyword"], "rel": _rel(p, "relation"), "n": p["frequency"],
+    },
+    "keywords:letter_frequency": lambda p: {
+        "type": "char_count", "char": p["letter"], "rel": _rel(p, "let_relation"), "n": p["let_frequency"],
+    },
+    "language:response_language": lambda p: {"type": "language", "code": p["language"]},
+    "length_constraints:number_sentences": _count("sentence_count", "num_sentences", "relation"),
+    "length_constraints:number_words": _words,
+    "length_constraints:number_paragraphs": lambda p: {
+        "type": "paragraph_count", "rel": "==", "n": p["num_paragraphs"], "separator": "***",
+    },
+    "length_constraints:nth_paragraph_first_word": lambda p: {
+        "type": "nth_paragraph_first_word", "paragraphs": p["num_paragraphs"], "n": p["nth_paragraph"],
+        "word": p["first_word"],
+    },
+    "detectable_content:number_placeholders": lambda p: {
+        "type": "placeholders", "rel": ">=", "n": p["num_placeholders"],
+    },
+    "detectable_content:postscript": lambda p: {"type": "postscript", "marker": p["postscript_marker"]},
+    "detectable_format:number_bullet_lists": lambda p: {"type": "bullets", "n": p["num_bullets"]},
+    "detectable_format:constrained_response": lambda p: {"type": "one_of", "options": _CHOICES},
+    "detectable_format:number_highlighted_sections": lambda p: {
+        "type": "highlights", "rel": ">=", "n": p["num_highlights"],
+    },
+    "detectable_format:multiple_sections": lambda p: {
+        "type": "sections", "marker": p["section_spliter"], "rel": ">=", "n": p["num_sections"],
+    },
+    "detectable_format:json_format": _plain("json"),
+    "detectable_format:title": _plain("title"),
+    "combination:two_responses": _plain("two_responses"),
+    "combination:repeat_prompt": lambda p: {"type": "repeat_prompt", "prompt": p["prompt_to_repeat"]},
+    "startend:end_checker": lambda p: {"type": "ends_with", "text": p["end_phrase"]},
+    "startend:quotation": _plain("quoted"),
+    "change_case:capital_word_frequency": _count("capital_words", "capital_frequency", "capital_relation"),
+    "change_case:english_capital": _plain("all_caps"),
+    "change_case:english_lowercase": _plain("all_lower"),
+    "punctuation:no_comma": _plain("no_comma"),
+}  # fmt: skip
+"""IFEval's instruction ids (google-research/instruction_following_eval/instructions_registry.py)."""
+
+VERIFIES: dict[str, tuple[str, dict[str, str]]] = {
+    "verify_keywords": ("keywords:existence", {"keyword_list": "keywords"}),
+    "verify_keyword_frequency": ("keywords:frequency", {"word": "keyword", "N": "frequency"}),
+    "validate_forbidden_words": ("keywords:forbidden_words", {}),
+    "verify_letter_frequency": ("keywords:letter_frequency", {"N": "let_frequency"}),
+    "validate_response_language": ("language:response_language", {}),
+    "verify_paragraph_count": ("length_constraints:number_paragraphs", {"N": "num_paragraphs"}),
+    "validate_word_constraint": ("length_constraints:number_words", {"N": "num_words", "quantifier": "relation"}),
+    "verify_sentence_constraint": (
+        "length_constraints:number_sentences", {"N": "num_sentences", "quantifier": "relation"},
+    ),
+    "validate_paragraphs": (
+        "length_constraints:nth_paragraph_first_word", {"N": "num_paragraphs", "i": "nth_paragraph"},
+    ),
+    "verify_postscript": ("detectable_content:postscript", {}),
+    "validate_placeholders": ("detectable_content:number_placeholders", {"N": "num_placeholders"}),
+    "verify_bullet_points": ("detectable_format:number_bullet_lists", {"N": "num_bullets"}),
+    "validate_title": ("detectable_format:title", {}),
+    "validate_choices": ("", {}),
+    "validate_highlighted_sections": ("detectable_format:number_highlighted_sections", {"N": "num_highlights"}),
+    "validate_sections": (
+        "detectable_format:multiple_sections", {"N": "num_sections", "section_splitter": "section_spliter"},
+    ),
+    "validate_json_format": ("detectable_format:json_format", {}),
+    "validate_repeat_prompt": ("combination:repeat_prompt", {"original_prompt": "prompt_to_repeat"}),
+    "validate_two_responses": ("combination:two_responses", {}),
+    "validate_uppercase": ("change_case:english_capital", {}),
+    "validate_lowercase": ("change_case:english_lowercase", {}),
+    "validate_frequency_capital_words": (
+        "change_case:capital_word_frequency", {"N": "capital_frequency", "quantifier": "capital_relation"},
+    ),
+    "validate_end": ("startend:end_checker", {}),
+    "validate_quotation": ("startend:quotation", {}),
+    "validate_no_commas": ("punctuation:no_comma", {}),
+}  # fmt: skip
+"""open-instruct's functions (if_functions.py): the same kind, and what its parameters are called there."""
+
+
+def constraint(kind: str, params: Params) -> dict[str, Any]:
+    """The constraint of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
+    if kind not in KINDS:
+        raise RecordFault(f"instruction {kind!r} has no counterpart")
+    try:
+        return KINDS[kind](params)
+    except KeyError as missing:
+        raise RecordFault(f"instruction {kind}: no parameter {missing.args[0]}") from None
+
+
+def _format(constraints: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "verifier": "format",
+        "reference": {"constraints": constraints, "aggregate": "all", "region": "answer"},
+    }
+
+
+def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
+    kinds, kwargs = fields["instruction_id_list"], fields["kwargs"]
+    if not isinstance(kinds, list) or not isinstance(kwargs, list) or len(kinds) != len(kwargs) or not kinds:
+        raise RecordFault("instruction_id_list and kwargs are not two lists of one length")
+    given = [{key: item for key, item in (params or {}).items() if item is not None} for params in kwargs]
+    yield {
+        **name_of(fields.get("key")),
+        "prompt": text(fields, "prompt"),
+        **_format([constraint(str(kind), params) for kind, params in zip(kinds, given, strict=True)]),
+    }
+
+
+IFEVAL = Adapter(
+    name="ifeval", summary="prompt, instruction_id_list, kwargs (google/IFEval, and sets of its shape)",
+    columns=("prompt", "instruction_id_list", "kwargs"), convert=_ifeval,
+)  # fmt: skip
+
+
+def _open_instruct(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
+    messages, dataset = fields["messages"], str(fields["dataset"]).lower()
+    if not isinstance(messages, list) or not messages:
+        raise RecordFault("column messages is no list of messages")
+    asked = [m for m in messages if isinstance(m, dict) and m.get("role") != "assistant"]
+    yield {**name_of(fields.get("id")), "prompt": asked, **_judged(dataset, fields)}
+
+
+def _judged(dataset: str, fields: Fields) -> dict[str, Any]:
+    gold = fields["ground_truth"]
+    gold = gold[0] if isinstance(gold, list) and len(gold) == 1 else gold
+    if dataset in ("gsm8k", "math", "math_rlvr", "gsm"):
+        answer = str(gold)
+        return {"verifier": "math", "reference": {"answer": last_box(answer) or answer, "extract": "auto"}}
+    if dataset in ("ifeval", "if", "if_multi"):
+        return _format([_verified(json_of({"ground_truth": gold}, "ground_truth"))])
+    if dataset in ("code", "code_stdio"):
+        tests = json_of({"ground_truth": gold}, "ground_truth")
+        if not isinstance(tests, list) or not all(isinstance(line, str) for line in tests):
+            raise RecordFault("ground_truth is no list of assertions")
+        reference = {"language": "python", "mode": "asserts", "tests": [{"test_code": line} for line in tests]}
+        return {"verifier": "code", "reference": reference}
+    if dataset in ("string_f1", "string_matcher", "string"):
+        return {"verifier": "exact", "reference": {"mode": "string", "gold": str(gold), "extract": "answer_line",
+                                                   "normalise": ["casefold", "ws", "edge_punct"]}}  # fmt: skip
+    raise RecordFault(f"dataset {dataset!r} has no verifier here")
+
+
+def _verified(asked: Any) -> dict[str, Any]:
+    if not isinstance(asked, dict) or asked.get("func_name") not in VERIFIES:
+        raise RecordFault(f"function {asked.get('func_name') if isinstance(asked, dict) else asked!r} is not known")
+    if asked["func_name"] == "validate_choices":
+        return {"type": "one_of", "options": asked.get("options") or _CHOICES}
+    kind, names = VERIFIES[asked["func_name"]]
+    params = {names.get(str(key), str(key)): value for key, value in asked.items() if value is not None}
+    return constraint(kind, params)
+
+
+OPEN_INSTRUCT = Adapter(
+    name="open_instruct", summary="messages, ground_truth, dataset (allenai/RLVR-GSM-MATH-IF-Mixed-Constraints)",
+    columns=("messages", "ground_truth", "dataset"), convert=_open_instruct,
+)  # fmt: skip

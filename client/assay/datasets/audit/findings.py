@@ -1,0 +1,52 @@
+"""What an audit can find: the kinds, how grave each is, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """ERROR: do not train on the row. WARNING: look at it. INFO: worth knowing."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+
+KINDS: dict[str, tuple[Severity, str]] = {
+    "refused": (Severity.ERROR, "the verifier refuses the row: its reference has nothing to check or does not parse"),
+    "gold_rejected": (Severity.ERROR, "the row's own gold is not accepted: right answers will be punished"),
+    "gold_breaks_schema": (Severity.ERROR, "the expected arguments are not valid by the tool's own schema"),
+    "gold_unknown_tool": (Severity.ERROR, "the expected call names a tool that the row does not offer"),
+    "mutant_accepted": (Severity.ERROR, "a wrong answer made from the gold is accepted"),
+    "gamed": (Severity.ERROR, "an answer that solves nothing is rewarded"),
+    "flaky": (Severity.ERROR, "the gold gets different verdicts on the same program"),
+    "contradictory": (Severity.ERROR, "the same prompt stands elsewhere with another gold"),
+    "contaminated": (Severity.ERROR, "the prompt stands, nearly or whole, in a test set"),
+    "needs_low_trust": (Severity.ERROR, "the gold passes only with `trust: low`: tests and program share a process"),
+    "needs_checker": (Severity.ERROR, "several outputs are right, and the row has no checker"),
+    "needs_tolerance": (Severity.ERROR, "the problem allows a numeric error, and the row compares text"),
+    "duplicate": (Severity.ERROR, "the same prompt and gold stand elsewhere"),
+    "near_limit": (Severity.WARNING, "the gold uses more than half of a limit: slower machines will fail it"),
+    "mutant_survives": (Severity.INFO, "a changed program still passes: weak tests, or a change without meaning"),
+    "weak_constraint": (Severity.INFO, "a text that answers nothing meets the constraints"),
+    "no_gold": (Severity.INFO, "the row carries no gold that could be tried"),
+    "no_verdict": (Severity.WARNING, "the engine gave no verdict for a reason of its own: not audited"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found about one row. `detail` never quotes more than a few words of the row."""
+
+    row: str
+    line: int
+    kind: str
+    detail: str
+    probe: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """How grave."""
+        return KINDS[self.kind][0]

@@ -1,0 +1,99 @@
+"""Policies that solve nothing: what they say must be worth nothing on every row.
+
+A row for which doing nothing is right (`no_call`) is not asked about it, nor one that only shapes (no `score`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.datasets.audit.golds import arguments, expected_calls, message
+
+Row = Mapping[str, Any]
+_LETTERS = "A, B, C, D, E"
+_SPAM = "".join(f"\\boxed{{{n}}} <answer>{n}</answer> " for n in [*"ABCDE", *range(-20, 101), 31337])
+"""Many answers, the last of which is nobody's."""
+_PROGRAMS = {
+    "exit(0)": "import sys\nsys.exit(0)",
+    "os._exit(0)": "import os\nos._exit(0)",
+    "raise": "raise Exception('no')",
+    "prints nothing": "pass",
+    "echoes its input": "import sys\nprint(sys.stdin.read())",
+    "prints 0": "print(0)",
+    "prints YES": "print('YES')",
+}
+_BODIES = {
+    "returns nothing": "return None",
+    "returns its argument": "return a[0] if a else None",
+    "raises": "raise Exception('no')",
+    "exits": "import sys\n    sys.exit(0)",
+    "returns what equals all": 'return type("E", (), {"__eq__": lambda s, o: True, "__bool__": lambda s: True})()',
+}
+
+
+def policies(row: Row) -> Iterator[tuple[str, Any]]:
+    """(name, completion) of each policy that means something for the row's verifier."""
+    name, reference = str(row.get("verifier", "")).partition("@")[0], row.get("reference")
+    if not isinstance(reference, Mapping) or name == "given":
+        return
+    if name == "code":
+        yield from _programs(reference)
+        return
+    if name == "tool":
+        yield from _callers(reference)
+        if (reference.get("expect") or {}).get("no_call"):
+            return
+    yield "says nothing", ""
+    yield "does nothing", "I am sorry, I cannot help with that."
+    if prompt := prompt_text(row.get("prompt")):
+        yield "echoes the prompt", prompt
+    yield "all letters", _LETTERS
+    yield "answer spam", _SPAM
+
+
+def prompt_text(prompt: Any) -> str:
+    """The text of a prompt or of its messages."""
+    if isinstance(prompt, str):
+        return prompt
+    if not isinstance(prompt, list):
+        return ""
+    said = [m.get("content") for m in prompt if isinstance(m, Mapping)]
+    return "\n".join(text for text in said if isinstance(text, str))
+
+
+def _programs(reference: Row) -> Iterator[tuple[str, str]]:
+    if reference.get("language") != "python":
+        yield "says nothing", ""
+        return
+    whole = reference.get("extract") == "whole"
+    sources = _PROGRAMS if reference.get("mode") == "stdio" else _functions(reference)
+    for what, source in {"says nothing": "", **sources}.items():
+        yield what, source if whole or not source else f"```python\n{source}\n```"
+
+
+def _functions(reference: Row) -> dict[str, str]:
+    """Functions under the names that tests call; for asserts only programs that define nothing can be made."""
+    tests = reference.get("tests")
+    names = {str(t.get("entry_point")) for t in tests if isinstance(t, Mapping)} if isinstance(tests, list) else set()
+    if reference.get("mode") != "function":
+        return {name: _PROGRAMS[name] for name in ("exit(0)", "os._exit(0)", "raise", "prints nothing")}
+    return {
+        what: "\n".join(f"def {name}(*a, **k):\n    {body}" for name in sorted(names)) for what, body in _BODIES.items()
+    }
+
+
+def _callers(reference: Row) -> Iterator[tuple[str, Any]]:
+    """Call every tool, with no arguments, unless that may be what is asked."""
+    if any(arguments(args) in ({}, None) for _, args in expected_calls(reference) or ()):
+        return
+    tools = reference.get("tools")
+    names = [
+        str(tool.get("name") or (tool.get("function") or {}).get("name"))
+        for tool in (tools if isinstance(tools, list) else ())
+        if isinstance(tool, Mapping)
+    ]
+    if names:
+        yield "calls everything", [message([(name, {}) for name in names])]
+        if len(names) > 1:
+            yield "calls the first tool", [message([(names[0], {})])]

@@ -1,0 +1,130 @@
+"""What is asked of the engine about one row: items, and what each answer would mean."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.datasets.audit.golds import arguments, expected_calls, gold_of
+from assay.datasets.audit.mutants import mutants
+from assay.datasets.audit.policies import policies
+from assay.wire.item import ITEM_FIELDS
+
+Row = Mapping[str, Any]
+_OF_ROLLOUTS = frozenset(
+    {"id", "completion", "group", "run", "step", "truncated", "scores", "final_state", "completion_tokens",
+     "completion_ids"}
+)  # fmt: skip
+"""Fields that come with a rollout: a row that carries them is judged by its own probes all the same."""
+_SENT = frozenset(ITEM_FIELDS) - _OF_ROLLOUTS
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One item. `kind`: gold, again, mutant, policy, low_trust or schema."""
+
+    kind: str
+    name: str
+    item: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depth:
+    """How much is tried."""
+
+    repeats: int = 3
+    """Runs of a program's gold, to see whether its verdict holds."""
+    mutants: bool = True
+    policies: bool = True
+
+
+def probes(row: Row, depth: Depth) -> Iterator[Probe]:
+    """All probes of a row."""
+    base = {key: value for key, value in row.items() if key in _SENT and value is not None}
+    gold = gold_of(row)
+    if gold is not None:
+        yield Probe("gold", "gold", _item(base, gold, opinion=1.0))
+        if _runs(row):
+            for turn in range(1, depth.repeats):
+                yield Probe("again", f"gold, run {turn + 1}", _item(base, _nudged(gold, turn), opinion=1.0))
+        if _asserts(row):
+            low = {**base, "reference": {**base["reference"], "trust": "low"}}
+            yield Probe("low_trust", "gold with trust: low", _item(low, gold, opinion=1.0))
+        if depth.mutants:
+            for name, text in mutants(row, gold):
+                yield Probe("mutant", name, _item(base, text, opinion=0.0))
+    if depth.policies:
+        for name, text in policies(row):
+            yield Probe("policy", name, _item(base, text, opinion=0.0))
+    yield from _schemas(row)
+
+
+def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
+    """The item, with what a generator and other judges would have told: tokens (here words), their scores."""
+    item: dict[str, Any] = {**base, "completion": completion}
+    if base.get("verifier") in ("format", "composite"):
+        said = completion.split() if isinstance(completion, str) else []
+        item.setdefault("completion_tokens", len(said))
+        item.setdefault("completion_ids", [hash_of(word) for word in said])
+    if "state" in _expected(base.get("reference")):
+        item["final_state"] = {}
+    if names := list(_given(base.get("reference"))):
+        item.setdefault("scores", dict.fromkeys(names, opinion))
+    return item
+
+
+def _expected(reference: Any) -> Row:
+    expect = reference.get("expect") if isinstance(reference, Mapping) else None
+    return expect if isinstance(expect, Mapping) else {}
+
+
+def hash_of(word: str) -> int:
+    """A token's id that is the same in every process."""
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) & 0xFFFF
+
+
+def _given(reference: Any) -> Iterator[str]:
+    """Names of the scores that parts of a composite take from other judges."""
+    parts = reference.get("parts") if isinstance(reference, Mapping) else None
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, Mapping) and isinstance(inner := part.get("reference"), Mapping):
+            if part.get("verifier") == "given" and isinstance(inner.get("name"), str):
+                yield inner["name"]
+            yield from _given(inner)
+
+
+def _runs(row: Row) -> bool:
+    return str(row.get("verifier", "")).partition("@")[0] in ("code", "script", "composite")
+
+
+def _asserts(row: Row) -> bool:
+    reference = row.get("reference")
+    return isinstance(reference, Mapping) and reference.get("mode") == "asserts" and reference.get("trust") != "low"
+
+
+def _nudged(gold: Any, turn: int) -> Any:
+    """The same answer under another key, so that no stored verdict answers for it."""
+    if isinstance(gold, str):
+        return "\n" * turn + gold
+    return [*gold[:-1], {**gold[-1], "reasoning_content": " " * turn}]
+
+
+def _schemas(row: Row) -> Iterator[Probe]:
+    """Each expected call's arguments as a completion of `schema`, by the tool's own parameters."""
+    reference = row.get("reference")
+    tools = reference.get("tools") if isinstance(reference, Mapping) and row.get("verifier") == "tool" else None
+    if not isinstance(tools, list):
+        return
+    parameters = {
+        str(function.get("name")): function.get("parameters")
+        for tool in tools
+        if isinstance(tool, Mapping) and isinstance(function := tool.get("function") or tool, Mapping)
+    }
+    for name, pattern in expected_calls(reference) or ():  # type: ignore[arg-type]
+        made = arguments(pattern)
+        if made is not None and isinstance(parameters.get(name), Mapping):
+            item = {"verifier": "schema", "reference": {"schema": parameters[name]}, "completion": json.dumps(made)}
+            yield Probe("schema", name, item)

@@ -1,0 +1,1 @@
+"""The commands of `assay` that work on datasets."""
