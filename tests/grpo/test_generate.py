@@ -127,7 +127,7 @@ def test_stragglers_of_a_group_with_enough_are_not_decoded_further(policy: Polic
 
 
 def test_a_thinking_budget_writes_the_end_of_thinking_in_the_models_place(policy: Policy) -> None:
-    thinking = Thinking(budget=1, end="=", close="-=-")
+    thinking = Thinking(budget=1, prefilled=True, end="=", close="-=-")
     found = sample(policy, draws(policy, "3+4="), thinking=thinking, max_tokens=6)
     close = policy.tokenizer("-=-")["input_ids"]
     for one in found:
@@ -136,9 +136,15 @@ def test_a_thinking_budget_writes_the_end_of_thinking_in_the_models_place(policy
     assert any(len(one.ids) > 4 for one in found)
 
 
+def test_a_completion_that_does_not_think_is_left_alone(policy: Policy) -> None:
+    thinking = Thinking(budget=1, start="+", end="=", close="-=-")
+    plain, bounded = (sample(policy, draws(policy, "3+4="), thinking=how) for how in (None, thinking))
+    assert [one.ids for one in plain if one.text[:1] != "+"] == [one.ids for one in bounded if one.text[:1] != "+"]
+
+
 def test_forced_tokens_are_no_rows_of_a_batch(policy: Policy) -> None:
     wanted = draws(policy, "3+4=")
-    thinking = Thinking(budget=1, end="=", close="-=-")
+    thinking = Thinking(budget=1, prefilled=True, end="=", close="-=-")
     found = sample(policy, wanted, thinking=thinking, max_tokens=6)
     entries = [Entry(one, wanted[0].prompt.ids, 0.0, True) for one in found]
     (batch,) = micro_batches(entries, micro_tokens=4096, pad_id=0, device=policy.device)

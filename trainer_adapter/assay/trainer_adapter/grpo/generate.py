@@ -79,16 +79,12 @@ class LocalGenerator:
 
     def _chunk(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
         ids, mask = self._prompts(draws)
-        with self._policy.precision():
-            out = self._policy.model(
-                input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=True, logits_to_keep=1
-            )
-        cache, logits = out[self._policy.cache_argument], out.logits[:, -1]
+        logits, cache = self._policy.next_logits(ids, mask, positions(mask), None)
         if how.samples > 1:
             cache.batch_repeat_interleave(how.samples)
             logits, mask = (one.repeat_interleave(how.samples, 0) for one in (logits, mask))
         rows = [
-            _Row(draw.number, index, thinking=how.thinking is not None)
+            _Row(draw.number, index, thinking=how.thinking is not None and how.thinking.prefilled)
             for draw in draws
             for index in range(how.samples)
         ]
@@ -114,7 +110,7 @@ class _Decoding:
         self._rows, self._cache, self._mask = rows, cache, mask
         self._ends = self._policy.end_ids
         self._keys = torch.tensor([key(how.seed, how.stream, row.draw, row.index) for row in rows])
-        self._end, self._close = _thinking_ids(how.thinking, self._policy.tokenizer)
+        self._marks = _thinking_ids(how.thinking, self._policy.tokenizer)
 
     def run(self, logits: Tensor) -> None:
         """To the end of every row."""
@@ -152,11 +148,19 @@ class _Decoding:
         row.ids.append(token)
         row.mask.append(True)
         row.logps.append(logp)
-        if row.thinking and row.ids[-len(self._end) :] == self._end:
+        if self._how.thinking is not None:
+            self._think(row, self._how.thinking.budget)
+
+    def _think(self, row: _Row, budget: int) -> None:
+        """Whether it thinks, by its last tokens; past the budget the end is forced."""
+        start, end, close = self._marks
+        if not row.thinking:
+            row.thinking = row.ids == start
+        elif row.ids[-len(end) :] == end:
             row.thinking = False
-        elif row.thinking and self._how.thinking is not None and len(row.ids) >= self._how.thinking.budget:
+        if row.thinking and len(row.ids) >= budget:
             row.thinking = False
-            row.forced = list(self._close)
+            row.forced = list(close)
 
     def _shrink(self) -> None:
         places = [place for place, row in enumerate(self._rows) if not row.done]
@@ -168,12 +172,7 @@ class _Decoding:
     def _step(self) -> Tensor:
         tokens = torch.tensor([[row.ids[-1]] for row in self._rows], device=self._mask.device)
         self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
-        with self._policy.precision():
-            out = self._policy.model(
-                input_ids=tokens, attention_mask=self._mask, position_ids=positions(self._mask)[:, -1:],
-                use_cache=True, **{self._policy.cache_argument: self._cache},
-            )  # fmt: skip
-        return out.logits[:, -1]
+        return self._policy.next_logits(tokens, self._mask, positions(self._mask)[:, -1:], self._cache)[0]
 
     def _sample(self, row: _Row, *, truncated: bool) -> Sample:
         text = self._policy.tokenizer.decode(row.ids, skip_special_tokens=True)
@@ -185,9 +184,10 @@ def positions(mask: Tensor) -> Tensor:
     return (mask.cumsum(-1) - 1).clamp(min=0)
 
 
-def _thinking_ids(thinking: Thinking | None, tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The tokens that end thinking, and those that are written where the budget is spent."""
+def _thinking_ids(thinking: Thinking | None, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
+    """The tokens that start thinking, that end it, and that are written where the budget is spent."""
     if thinking is None:
-        return [], []
-    end, close = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (thinking.end, thinking.close))
-    return list(end), list(close)
+        return [], [], []
+    texts = (thinking.start, thinking.end, thinking.close)
+    start, end, close = (list(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
+    return start, end, close

@@ -19,7 +19,7 @@ import torch
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo import checkpoint
-from assay.trainer_adapter.grpo.collect import Collected, Collector, Generator, is_live
+from assay.trainer_adapter.grpo.collect import Collected, Collector, Generator, live_draws
 from assay.trainer_adapter.grpo.config import Run
 from assay.trainer_adapter.grpo.data import load_prompts
 from assay.trainer_adapter.grpo.evaluation import Alarm, Evaluator
@@ -78,11 +78,9 @@ class Training:
         if not self.run.eval.every or self.run.data.eval is None:
             return None
         held_out = load_prompts(self.run.data.eval, self.run.data, self.policy.tokenizer, seed=self.run.seed)
-        local = self._generator if isinstance(self._generator, LocalGenerator) else self._local()
-        return Evaluator(self.run, held_out, local, self._judge, self._ranks)
-
-    def _local(self) -> LocalGenerator:
-        return LocalGenerator(self.policy, batch=self.run.generator.batch)
+        current = self.run.generator.kind == "local" or self.run.generator.sync != "none"
+        generator = self._generator if current else LocalGenerator(self.policy, batch=self.run.generator.batch)
+        return Evaluator(self.run, held_out, generator, self._judge, self._ranks)
 
     def _start(self, resume: bool) -> checkpoint.Place:
         """The place to go on from; the folder is made, and never mixed with another run's."""
@@ -164,8 +162,7 @@ class Training:
         return Updated()
 
     def _record(self, step: int, done: Collected, updated: Updated, sampled: int, times: dict[str, float]) -> None:
-        live = [group.draw.number for group in done.every if is_live(group, self.run)]
-        local = counts_of(done, live)
+        local = counts_of(done, live_draws(done.every, self.run))
         whole = self._ranks.sum(torch.tensor(list(local.values()), dtype=torch.float64)).tolist()
         line = metrics_of(step, dict(zip(local, whole, strict=True)), done, updated)
         generated = float(self._ranks.sum(torch.tensor(float(self._generator.tokens - sampled))))

@@ -20,6 +20,7 @@ from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.batch import Batch
 from assay.trainer_adapter.grpo.config import Lora, Model
 from assay.trainer_adapter.grpo.kernels import Backend
+from assay.trainer_adapter.grpo.kernels.linear import product32
 from assay.trainer_adapter.grpo.losses import LossSpec, Rows
 from assay.trainer_adapter.grpo.objective import head_loss, logits_loss, token_logp
 
@@ -43,8 +44,8 @@ class Policy:
         self._fused = plain and not scaled and not hasattr(self._head, "lora_A")
         self._inner = inner
         known = inspect.signature(inner.forward).parameters
-        self.cache_argument = "cache" if "cache" in known else "past_key_values"
-        """What the model's forward calls its KV cache; transformers renamed it in 5.2x."""
+        self._cache_argument = "cache" if "cache" in known else "past_key_values"
+        # transformers 5.2x renamed it
 
     @classmethod
     def load(cls, settings: Model) -> Policy:
@@ -81,14 +82,13 @@ class Policy:
         return frozenset(int(one) for one in found if one is not None)
 
     @contextlib.contextmanager
-    def precision(self) -> Iterator[None]:
-        """Autocast where the model runs in bfloat16."""
+    def _precision(self) -> Iterator[None]:
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self._autocast):
             yield
 
     def hidden(self, batch: Batch) -> Tensor:
         """Hidden states [N, H] from which the batch's tokens are predicted."""
-        with self.precision():
+        with self._precision():
             out = self._decoder(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False)
         states = out.last_hidden_state
         return states.reshape(-1, states.shape[-1])[batch.rows]
@@ -97,15 +97,31 @@ class Policy:
         """The loss of a micro-batch and its `Stats`."""
         hidden = self.hidden(batch)
         if self._fused:
-            hidden = hidden.to(self._head.weight.dtype)
-            return head_loss(
-                hidden, self._head.weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend
-            )
+            hidden, weight = self._operands(hidden)
+            return head_loss(hidden, weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
         logits = self._logits(hidden)
         return logits_loss(logits, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
 
+    def _operands(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Both operands of the head's product, in the type that the model runs in; the product itself is fp32."""
+        kind = torch.bfloat16 if self._autocast else self._head.weight.dtype
+        return hidden.to(kind), self._head.weight.to(kind)
+
+    def next_logits(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """fp32 logits after the last token of each row, and the cache: what a generator samples from.
+
+        The same head in the same precision as the loss: sampled and trained log-probs differ by noise only.
+        """
+        held = {} if cache is None else {self._cache_argument: cache}
+        with self._precision():
+            out = self._decoder(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, **held)
+        return self._logits(out.last_hidden_state[:, -1]), out[self._cache_argument]
+
     def _logits(self, hidden: Tensor) -> Tensor:
-        """Logits of the model's own head, with what it does to them."""
+        """fp32 logits of the head, with what the model does to them."""
+        if self._fused:
+            part, weight = self._operands(hidden)
+            return product32(part, weight.t())
         config = self._inner.config.get_text_config()
         logits = self._head(hidden.to(self._head.weight.dtype)).float()
         if getattr(config, "logits_scaling", None):

@@ -163,12 +163,11 @@ class ServerGenerator:
             for cap, close in self._stages(how):
                 piece = await self._ask(client, [*draw.prompt.ids, *sample.ids], cap - len(sample.ids), how, seed)
                 self._grow(sample, piece, how)
-                if piece.ended or close is None or len(sample.ids) < cap or self._closed(sample, how):
-                    if piece.ended or close is None:
-                        sample.truncated = not piece.ended
-                        break
-                    continue
-                self._force(sample, close)
+                if piece.ended:
+                    sample.truncated = False
+                    break
+                if close is not None and len(sample.ids) >= cap and self._thinks(sample, close):
+                    self._force(sample, close)
         sample.text = self._policy.tokenizer.decode(sample.ids, skip_special_tokens=True)
         self.tokens += sample.tokens
         deliver(sample)
@@ -179,8 +178,10 @@ class ServerGenerator:
             return [(how.max_tokens, None)]
         return [(how.thinking.budget, how.thinking), (how.max_tokens, None)]
 
-    def _closed(self, sample: Sample, how: Sampling) -> bool:
-        return how.thinking is not None and how.thinking.end in self._policy.tokenizer.decode(sample.ids)
+    def _thinks(self, sample: Sample, thinking: Thinking) -> bool:
+        """Whether it has begun to think and not ended."""
+        text = self._policy.tokenizer.decode(sample.ids)
+        return thinking.end not in text and (thinking.prefilled or text.lstrip().startswith(thinking.start))
 
     def _force(self, sample: Sample, thinking: Thinking) -> None:
         ids = self._policy.tokenizer(thinking.close, add_special_tokens=False)["input_ids"]

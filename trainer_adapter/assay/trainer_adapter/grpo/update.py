@@ -25,6 +25,7 @@ from assay.trainer_adapter.grpo.losses import Rows, kl_in_reward
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.ranks import Ranks
 from assay.trainer_adapter.grpo.rollout import Group, Sample
+from assay.trainer_adapter.grpo.sampling import key
 from assay.trainer_adapter.grpo.segments import offsets_of, segment_sum, spread
 from assay.trainer_adapter.grpo.weights import Totals, token_weights, totals
 
@@ -45,8 +46,6 @@ class Updated:
     sequences_computed: int = 0
     tokens: int = 0
     tokens_computed: int = 0
-    live: int = 0
-    groups: int = 0
 
 
 class Learner:
@@ -68,6 +67,7 @@ class Learner:
 
     def update(self, groups: Sequence[Group], *, step: int) -> Updated:
         """Move the policy by the groups of step `step` (from 0)."""
+        torch.manual_seed(key(self._run.seed, step))
         self.policy.model.train()
         done = Updated()
         old, ref = self._before(groups)
@@ -80,7 +80,6 @@ class Learner:
             for part in parts:
                 self._one(part, old, ref, done, first=epoch == 0)
         self._sum(done)
-        done.live, done.groups = int(advantages.live.sum()), len(groups)
         return done
 
     # --- before the update ---------------------------------------------------------------------
