@@ -16,7 +16,7 @@ from .._service import Service
 from ._batch import batch, configured
 from .test_reward_loop import SAID, SOON, TRUTH, WANTED
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 TRIES = 4
 
 
