@@ -1,5 +1,7 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test test-packages test-trainers soak lint proto bench docs clean
+# The loop's tests need torch, in an environment of its own.
+TRAIN := OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 .venv-train/bin/python
+.PHONY: setup demo test test-packages test-trainers test-train soak lint proto bench docs clean
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -12,10 +14,15 @@ demo:             ## score real completions with the embedded engine
 test: setup       ## the whole suite, without torch
 	$(BIN)/python -m pytest -q
 
+test-train:       ## the bundled GRPO loop and its kernels, with torch
+	@tools/setup.sh train-dev .venv-train
+	$(TRAIN) -m pytest -q tests/grpo
+
 test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
 	@tools/trainers.sh
 
-test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip installs them for the sandbox
+test-packages: setup   ## what pip must install for: the base wheel, package environments of the sandbox, reasoning_gym
+	@tools/setup.sh gym
 	$(BIN)/python -m pytest -q -m packages
 
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
@@ -38,4 +45,4 @@ docs: setup       ## regenerate the pages that the code itself knows
 	$(BIN)/python tools/docs.py
 
 clean:
-	rm -rf .venv .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv .venv-train .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -24,6 +24,7 @@ from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 from assay.service.environments import Environments, recipes
+from assay.service.shadow import ShadowSettings
 from assay.service.shared.settings import QuotaSettings, RedisSettings
 from assay.service.wires.settings import WiresSettings
 
@@ -86,6 +87,7 @@ class Settings(BaseSettings):
     redis: RedisSettings | None = None
     quota: QuotaSettings = QuotaSettings()
     wires: WiresSettings = WiresSettings()
+    shadow: ShadowSettings | None = Field(None, description="Another version that scores too; see service.md.")
 
     @field_validator("sandbox_environments")
     @classmethod

@@ -23,7 +23,7 @@ from typing import Any
 json_dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 """Bound at import, so that a program that patches the module `json` harms nobody but its own code."""
 MAX_DEPTH = 400
-MAX_NODES = 1_000_000
+MAX_NODES = 4_000_000
 MAX_NODE_CHAIN = 100_000
 
 
@@ -219,6 +219,35 @@ def _no_float(text: str) -> float:
 
 def _no_constant(text: str) -> float:
     raise Malformed("not JSON")
+
+
+class Members(list[Any]):
+    """The members of a set as they came, perhaps doubled: what hashes them may be made slow by them."""
+
+
+class Pairs(list[Any]):
+    """The items of a dict as they came."""
+
+
+def decode_unhashed(form: Any, depth: int = 0) -> Any:
+    """As `decode` where nothing may be looked up by what came: `Members` for sets, `Pairs` for dicts.
+
+    Integers and tuples that share one hash make a set of them cost its square. Raises `Malformed`.
+    """
+    if isinstance(form, dict) and len(form) == 1:
+        ((tag, body),) = form.items()
+        if tag in ("S", "F", "d") and isinstance(body, list) and depth <= MAX_DEPTH:
+            items = [decode_unhashed(item, depth + 1) for item in body]
+            if tag != "d":
+                return Members(items)
+            if not all(isinstance(item, list) and len(item) == 2 for item in items):
+                raise Malformed("not a dict")
+            return Pairs(items)
+        if tag in ("u", "T", "L") and isinstance(body, list) and depth <= MAX_DEPTH:
+            return _decode_container(tag, [decode_unhashed(item, depth + 1) for item in body])
+    if isinstance(form, list) and depth <= MAX_DEPTH:
+        return [decode_unhashed(item, depth + 1) for item in form]
+    return decode(form, None, depth)
 
 
 def decode(form: Any, resolve: Callable[[str, Any], Any] | None = None, depth: int = 0) -> Any:

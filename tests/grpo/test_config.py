@@ -1,0 +1,81 @@
+"""Configurations: what is wrong is refused before anything is loaded, by name."""
+
+from pathlib import Path
+
+import pytest
+import tomllib
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.command import RECIPES, read
+from assay.trainer_adapter.grpo.config import load
+from assay.trainer_adapter.grpo.loop import fingerprint, public
+from assay.trainer_adapter.grpo.presets import PRESETS
+
+from ._tiny import run_of
+
+RECIPE_FILES = sorted((Path(__file__).parents[2] / "trainer_adapter" / Path(*RECIPES.split("."))).glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", RECIPE_FILES, ids=lambda file: file.stem)
+def test_a_bundled_recipe_is_a_configuration(file: Path) -> None:
+    run = read(file.stem, [])
+    assert run.steps > 0 and run == load(file)
+
+
+@pytest.mark.parametrize(
+    ("override", "fault"),
+    [
+        ("rollout.top_p=0.9", "top_p must be 1"),
+        ("rollout.top_k=50", "top_k 0"),
+        ("rollout.temperature=0", "greater than 0"),
+        ("rollout.temprature=1", "rollout.temprature"),
+        ("algorithm.name=ppo", "no such algorithm; there are grpo"),
+        ("eval.k=[8]", "k lies between 1 and samples"),
+        ("algorithm.beta=-1", "greater than or equal to 0"),
+        ("steps=0", "steps"),
+        ("model.dtype=float16", "model.dtype"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(override: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=fault):
+        read("demo", [override])
+
+
+def test_beta_without_a_kl_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="beta > 0 with kl = none"):
+        read("demo", ["algorithm.beta=0.1", "algorithm.kl=none"])
+
+
+def test_what_a_completion_or_key_holds_is_in_no_message() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read("demo", ["reward.api_key=5"])
+    assert "5" not in str(caught.value).replace("string", "")
+
+
+def test_an_unknown_recipe_names_those_that_there_are() -> None:
+    with pytest.raises(ConfigurationError, match="demo, gsm8k, smollm2"):
+        read("nothing", [])
+
+
+def test_every_preset_can_be_overridden_column_by_column() -> None:
+    for name, preset in PRESETS.items():
+        run = read("demo", [f"algorithm.name={name}", "algorithm.dynamic_sampling=false"])
+        assert run.algorithm.preset().loss == preset.loss
+    changed = read("demo", ["algorithm.clip_high=0.5", "algorithm.normaliser=constant"]).algorithm.preset()
+    assert (changed.loss.clip_high, changed.loss.clip_low, changed.normaliser) == (0.5, 0.2, "constant")
+
+
+def test_a_key_is_in_no_file_of_the_run_and_no_fingerprint(paths: dict[str, str]) -> None:
+    run, other = run_of(paths, "reward.api_key='secret'"), run_of(paths)
+    assert "secret" not in public(run) and fingerprint(run) == fingerprint(other)
+
+
+def test_a_fingerprint_changes_with_what_changes_the_numbers(paths: dict[str, str]) -> None:
+    assert fingerprint(run_of(paths, "seed=9")) != fingerprint(run_of(paths))
+    assert fingerprint(run_of(paths, "reward.url=http://elsewhere")) == fingerprint(run_of(paths))
+
+
+def test_the_labs_recipe_is_the_labs_task() -> None:
+    table = tomllib.loads((RECIPE_FILES[0].parent / "gsm8k.toml").read_text())
+    assert table["model"]["path"] == "Qwen/Qwen2.5-1.5B-Instruct" and "boxed" in table["data"]["system"]
+    assert table["reward"]["reference"]["extract"] == "boxed"
