@@ -327,10 +327,15 @@ def special(name: str) -> str:
     return f"__{name.rstrip('_')}__"
 
 
+def _defines(kind: type, name: str) -> bool:
+    """Whether the class has the method, by itself or a base; its metaclass does not count."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) is not None
+
+
 @cache
 def operations_of(kind: Any) -> str:
     """The operations that instances of a class of this end have: bits in hexadecimal, in the order of the table."""
-    have = (getattr(kind, special(name), None) is not None for name in OBJECT_METHODS)
+    have = (_defines(kind, special(name)) for name in OBJECT_METHODS)
     return format(sum(1 << place for place, has in enumerate(have) if has), "x")
 
 
