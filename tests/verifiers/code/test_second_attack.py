@@ -31,14 +31,9 @@ def reward_of(verifier: CodeVerifier, row: dict[str, Any]) -> float | None:
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['kind']}-{row['id']}" for row in ROWS])
 def test_row(verifier: CodeVerifier, row: dict[str, Any]) -> None:
-    assert reward_of(verifier, row) == row["expect"]
-
-
-def test_comparing_hostile_members_costs_the_lane_seconds_not_minutes(verifier: CodeVerifier) -> None:
-    row = next(row for row in ROWS if row["id"] == "hash-dos")
     before = time.process_time()
-    assert reward_of(verifier, row) == 0
-    assert time.process_time() - before < 20
+    assert reward_of(verifier, row) == row["expect"]
+    assert time.process_time() - before < 20, "the lane itself had to work for it"
 
 
 def test_a_broken_checker_refuses_its_row_for_every_completion(verifier: CodeVerifier) -> None:

@@ -136,7 +136,7 @@ def _all_plain(items: list[Any]) -> bool:
 
 
 def _are_small(numbers: list[int]) -> bool:
-    return -(1 << 53) < min(numbers) and max(numbers) < 1 << 53
+    return min(numbers) > -(1 << 53) and max(numbers) < 1 << 53
 
 
 def _encode_scalar(value: Any, kind: type) -> Any:
