@@ -29,6 +29,10 @@ HONEST = {
     "caplog": ("import logging\ndef f(): logging.getLogger('x').error('no %s', 1)", "def test_a(caplog):\n    f()\n    assert 'no 1' in caplog.text and caplog.records[0].levelname == 'ERROR'"),
     "conditional_skip_of_the_platform": (F, "import pytest, sys\n@pytest.mark.skipif(sys.version_info < (99,), reason='old')\ndef test_a(): assert f(1) == 99\ndef test_b(): assert f(1) == 2"),
     "script_that_runs_its_own_tests": (COUNTER, "c = C()\ndef test_a():\n    assert c.up() == 1\nif __name__ == '__main__':\n    test_a()\n    print('ok')"),
+    "script_that_calls_its_methods": (F, "class TestRunner:\n    def __init__(self): self.n = 0\n    def test_case(self, a, b):\n        assert f(a) == b\nr = TestRunner()\nr.test_case(1, 2)"),
+    "table_of_cases": (F, "from dataclasses import dataclass\n@dataclass\nclass TestCase:\n    given: int\n    expected: int\nfor case in [TestCase(1, 2), TestCase(2, 3)]:\n    assert f(case.given) == case.expected"),
+    "input_of_the_tests": ("def ask(): return int(input('n? ')) * 2", "import io, sys\nsys.stdin = io.StringIO('4\\n5\\n')\nassert ask() == 8 and ask() == 10"),
+    "numbers_that_are_more": ("import enum\nclass P(enum.IntEnum):\n  LOW = 1\nclass S(str, enum.Enum):\n  A = 'a'\ndef p(): return P.LOW", "assert p() == 1 and p() is P.LOW and P.LOW != 2 and S.A == 'a' and S('a') is S.A"),
     "forgotten_imports": ("import math\ndef f(x): return math.sqrt(x)", "assert math.isclose(f(2), 2 ** .5)\nassert itertools.count and json.loads('1') == 1"),
     "state_of_a_nested_container": ("class G:\n  def __init__(s): s.m = {'a': [1]}\n  def total(s): return sum(s.m['a'])", "g = G()\ng.m['a'].append(2)\nassert g.total() == 3\nm = g.m\ng.m['a'].append(4)\nassert m['a'] == [1, 2, 4] and g.total() == 7"),
     "global_of_the_program": ("total = 0\ndef add(x):\n  global total\n  total += x", "add(2)\nadd(3)\nassert total == 5"),
@@ -98,3 +102,8 @@ def test_each_assertion_is_counted_once(judge: Judge) -> None:
     test = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n        self.assertIn(f(1), [2])\n        [self.assertEqual(f(n), n + 1) for n in range(3)]\n        with self.assertRaises(TypeError): f(None)"
     assert judge(F, [{"test_code": test, "assertions": 6}], "asserts").reward == 1
     assert judge(F, [{"test_code": test, "assertions": 5}], "asserts").reward == 0
+
+
+def test_no_program_refuses_the_row_where_it_shares_a_process_with_the_tests(judge: Judge) -> None:
+    code = 'import os\nos.write(3, b\'{"lacking": "x"}\\n\')\nos._exit(0)'
+    assert judge(code, [{"test_code": "assert f(1) == 2"}], "asserts", trust="low").reward == 0
