@@ -16,6 +16,7 @@ from importlib.resources import files
 
 import tomllib
 
+from assay.verifiers.format.plain import visible
 from assay.verifiers.format.scripts import SCRIPTS, base_code, count_scripts
 from assay.verifiers.format.words import bare_word
 
@@ -48,7 +49,7 @@ def known(code: str) -> bool:
 def is_in(text: str, code: str) -> bool:
     """Whether a text is in a language; True where it is too short to tell, False without a letter."""
     code = base_code(code)
-    whole = text
+    whole = text = visible(text)
     if any(mark in text for mark in _MARKS):
         text = _ASIDE.sub(_said_aside, text)
     counts = count_scripts(text)
