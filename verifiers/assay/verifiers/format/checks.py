@@ -37,7 +37,7 @@ def no_comma(rule: Any, text: Judged) -> bool:
 
 def title(rule: Any, text: Judged) -> bool:
     """`<<text>>` on one line, not blank."""
-    for line in text.lines:
+    for line in visible(text.text).split("\n"):
         start = line.find("<<")
         end = line.find(">>", start + 2) if start >= 0 else -1
         while start >= 0 and end >= 0:
@@ -54,8 +54,9 @@ def quoted(rule: Any, text: Judged) -> bool:
 
 
 def ends_with(rule: Any, text: Judged) -> bool:
-    """Ends with `text`; a closing quote and case do not matter."""
-    return text.folded.rstrip().rstrip('"').rstrip().endswith(folded(rule.text).strip())
+    """Ends with `text`; a closing quote behind it and case do not matter."""
+    said, sought = text.folded.rstrip(), folded(rule.text).strip()
+    return said.endswith(sought) or said.rstrip('"').rstrip().endswith(sought)
 
 
 def starts_with(rule: Any, text: Judged) -> bool:
@@ -119,7 +120,8 @@ def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
     """Exactly so many paragraphs, the n-th of which starts with `word`."""
     if len(text.paragraphs) != rule.paragraphs:
         return False
-    paragraph, word = text.paragraphs[rule.n - 1].casefold(), bare_word(rule.word) or rule.word.casefold()
+    paragraph, sought = folded(text.paragraphs[rule.n - 1]), folded(rule.word)
+    word = bare_word(sought) or sought
     start = next((at for at, char in enumerate(paragraph) if is_word_char(char)), 0)
     end = start + len(word)
     return paragraph.startswith(word, start) and not (end < len(paragraph) and is_word_char(paragraph[end]))

@@ -189,7 +189,7 @@ def word_at(rule: Any, text: Judged) -> bool:
     if rule.sentence is not None:
         sentence = _nth(text.sentences, rule.sentence)
         words = _bare(sentence) if sentence else []
-    return bool(_nth(words, rule.n) == (bare_word(rule.word) or rule.word))
+    return bool(_nth(words, rule.n) == (bare_word(folded(rule.word)) or rule.word))
 
 
 def _nth(items: Sequence[str], place: int) -> str | None:

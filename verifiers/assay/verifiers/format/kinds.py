@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.verifiers.format import checks, instructions, languages
 from assay.verifiers.format.judged import Judged
-from assay.verifiers.format.plain import is_blank
+from assay.verifiers.format.plain import folded, is_blank
 
 Check = Callable[[Any, Judged], bool]
 
@@ -43,8 +43,10 @@ TEXT_CHECKS: Mapping[str, Check] = {
 """Checks of a text. A blank text meets none of them."""
 
 
-def _blank(words: Iterable[str]) -> str | None:
-    return "blank word" if any(map(is_blank, words)) else None
+def _blank(words: Iterable[str], match: str = "word") -> str | None:
+    """Words that no text holds, or every text."""
+    nothing = is_blank if match == "word" else lambda word: not folded(word)
+    return "blank word" if any(map(nothing, words)) else None
 
 
 FAULTS: Mapping[str, Callable[[Any], str | None]] = {
@@ -57,8 +59,8 @@ FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     "starts_with": lambda rule: None if not is_blank(rule.text) else "blank text",
     "postscript": lambda rule: None if not is_blank(rule.marker) else "blank marker",
     "repeat_prompt": lambda rule: None if not is_blank(rule.prompt) else "blank prompt",
-    "forbidden": lambda rule: _blank(rule.any or ()),
-    "keywords": lambda rule: _blank(rule.all or rule.any or ()),
+    "forbidden": lambda rule: _blank(rule.any or (), rule.match),
+    "keywords": lambda rule: _blank(rule.all or rule.any or (), rule.match),
     "keyword_count": lambda rule: _blank([rule.word]),
     "sentence_keyword": lambda rule: _blank([rule.word]),
     "sections": lambda rule: None if not is_blank(rule.marker) else "blank marker",
