@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import base64
 import json
-import pickle
+import os
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +22,22 @@ from assay.datasets.audit.golds import gold_of
 from .conftest import SHARED, faults_of, rows_of
 
 Write = Callable[..., Path]
+ROWS = int(os.environ.get("ASSAY_ADAPTER_ROWS", "1000"))
 SUM = {"inputs": ["1 2\n", "3 4\n"], "outputs": ["3\n", "7\n"]}
 SOLUTION = "a, b = map(int, input().split())\nprint(a + b)\n"
-PRIVATE = base64.b64encode(
-    zlib.compress(pickle.dumps(json.dumps([{"input": "5 6", "output": "11", "testtype": "stdin"}])))
-).decode()
+
+
+def pickled(text: str) -> bytes:
+    """What `pickle.dumps` makes of a text (protocol 4), written by hand."""
+    data = text.encode()
+    return b"\x80\x04X" + len(data).to_bytes(4, "little") + data + b"\x94."
+
+
+def packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+PRIVATE = packed(pickled(json.dumps([{"input": "5 6", "output": "11", "testtype": "stdin"}])))
 RECORDS: dict[str, dict[str, Any]] = {
     "gsm8k": {"question": "Two and two?", "answer": "2+2=<<2+2=4>>4\n#### 1,004"},
     "math": {"problem": "Half?", "solution": "So \\boxed{\\frac{1}{2}}.", "level": "Level 1", "type": "Algebra"},
@@ -111,23 +123,27 @@ def test_function_tests_of_every_set() -> None:
         assert row["reference"]["tests"] == [{"entry_point": "add", "args": [1, 2], "expected": 3}]
 
 
-class Planted:
-    """Unpickling this would be noticed."""
+PLANTED = {
+    "a call": b"cpytest\nfail\n(S'unpickled'\ntR.",
+    "a call, new style": b"\x80\x04\x8c\x06pytest\x8c\x04fail\x93\x8c\x01x\x85R.",
+    "a list": b"\x80\x04]X\x01\x00\x00\x00aa.",
+    "two texts": b"\x80\x04X\x01\x00\x00\x00aX\x01\x00\x00\x00b\x86.",
+    "a number": b"\x80\x04K\x05.",
+    "cut off": pickled("[]")[:-1],
+    "no pickle": b"nonsense",
+}
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return (pytest.fail, ("unpickled",))
 
-
-@pytest.mark.parametrize("content", [Planted(), ["a list"], {"a": 1}, ("two", "texts"), 5])
-def test_nothing_is_unpickled(write: Write, content: Any) -> None:
-    packed = base64.b64encode(zlib.compress(pickle.dumps(content))).decode()
-    _, left_out = faults_of("live_code_bench", write([{**RECORDS["live_code_bench"], "private_test_cases": packed}]))
+@pytest.mark.parametrize("name", PLANTED)
+def test_nothing_is_unpickled(write: Write, name: str) -> None:
+    record = {**RECORDS["live_code_bench"], "private_test_cases": packed(PLANTED[name])}
+    _, left_out = faults_of("live_code_bench", write([record]))
     assert [why for _, why in left_out] == ["column private_test_cases is neither JSON nor a packed text"]
 
 
 def test_a_packed_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.datasets.adapters.competitive._LONGEST_PRIVATE", 1 << 20)
-    bomb = base64.b64encode(zlib.compress(b"x" * (8 << 20))).decode()
+    bomb = packed(b"x" * (8 << 20))
     _, left_out = faults_of("live_code_bench", write([{**RECORDS["live_code_bench"], "private_test_cases": bomb}]))
     assert "longer than" in left_out[0][1]
 
@@ -166,6 +182,17 @@ def test_a_reference_of_the_users_own() -> None:
         reference={"mode": "number", "gold": "{gold}", "extract": "last_number"},
     )
     assert (row["verifier"], row["reference"]["gold"]) == ("exact", "4")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_memory_does_not_grow_with_the_file(write: Write, name: str) -> None:
+    """`ASSAY_ADAPTER_ROWS=100000` in `make soak`."""
+    path = write(json.dumps(RECORDS[name]) for _ in range(ROWS))
+    tracemalloc.start()
+    count, left_out = faults_of(name, path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (count, left_out) == (ROWS, []) and peak < 4 << 20
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="no ../shared here")

@@ -1,7 +1,7 @@
 """Arrays of numpy and tables of pandas that cross a border by content, as plain lists beside their types.
 
-Encoding takes a subclass of a table for what it holds; decoding builds from bounded plain parts, with dtypes from an allow-list:
-numbers, text, times, and objects whose members cross themselves. Neither package is imported by encoding.
+Encoding takes a subclass of a table for what it holds; decoding builds from bounded plain parts, with dtypes from an
+allow-list: numbers, text, times, and objects whose members cross themselves. Neither package is imported by encoding.
 Not covered (they stay opaque): categories, time zones, several levels of an index, structured and masked arrays.
 """
 
