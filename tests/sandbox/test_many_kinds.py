@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,21 +15,28 @@ def program(owner: str, role: str = "program") -> RunSpec:
     return dataclasses.replace(python_program(b"print(1)"), owner=owner, role=role)
 
 
-@pytest.fixture(params=["limited", "without_control_groups"])
-def slot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
+@pytest.fixture(scope="module")
+def small() -> Iterator[Supervisor]:
     try:
         started = Supervisor.start(Settings(slots=1, jails_per_slot=3))
     except Unavailable as reason:
         pytest.skip(f"no sandbox here: {reason}")
+    with started:
+        yield started
+
+
+@pytest.fixture(params=["limited", "without_control_groups"])
+def slot(small: Supervisor, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     if request.param == "without_control_groups":
         ask = Slot._ask_for
-        monkeypatch.setattr(
-            Slot, "_ask_for", lambda self, *a, **k: dataclasses.replace(ask(self, *a, **k), limited=False)
-        )
-    with started:
-        opened = Slot.from_descriptor(started.connect())
-        yield opened
-        opened.close()
+
+        def unlimited(self: Slot, *args: Any, **keywords: Any) -> Any:
+            return dataclasses.replace(ask(self, *args, **keywords), limited=False)
+
+        monkeypatch.setattr(Slot, "_ask_for", unlimited)
+    opened = Slot.from_descriptor(small.connect())
+    yield opened
+    opened.close()
 
 
 def test_more_owners_than_jails(slot: Slot) -> None:
@@ -50,13 +58,6 @@ def test_a_jail_that_died_unused_is_replaced_for_a_pair(slot: Slot) -> None:
     assert [result.status for result in results] == [Status.OK] * 2
 
 
-def test_the_jails_that_an_item_needs_stay() -> None:
-    try:
-        started = Supervisor.start(Settings(slots=1, jails_per_slot=1))
-    except Unavailable as reason:
-        pytest.skip(f"no sandbox here: {reason}")
-    with started:
-        slot = Slot.from_descriptor(started.connect())
-        results = slot.run_together([program("a"), program("a", "judge")])
-        assert [result.status for result in results] == [Status.OK] * 2
-        slot.close()
+def test_the_jails_that_an_item_needs_stay(slot: Slot) -> None:
+    specs = [program("a", role) for role in ("program", "judge", "one", "two")]
+    assert [result.status for result in slot.run_together(specs)] == [Status.OK] * 4

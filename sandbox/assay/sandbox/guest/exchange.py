@@ -262,6 +262,8 @@ _PROXIES: dict[str, Any] = {
 
 
 def _sort(value: Any, other: str) -> str:
+    if other == "op" and type(value).__module__ == "unittest.mock":
+        return "fn"  # a MagicMock is everything at once
     if isinstance(value, collections.abc.Coroutine):
         return "co"
     if isinstance(value, types.GeneratorType):

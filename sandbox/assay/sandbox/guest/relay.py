@@ -112,7 +112,7 @@ class Peer(Exchange):
 
     def check_honest(self, handle: int) -> None:
         """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
-        self.check_denies("eq", handle)
+        self.check_denies("eq", handle, like=0)
 
     def check_denies(self, name: str, handle: int, *, like: Any = "") -> None:
         """Raise `LyingObject` if the object says yes to random values; an exception of its is a no.
