@@ -142,7 +142,14 @@ class Session:
             unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
             if not result.wasSuccessful():
                 return "assertion" if result.failures else "error"
+            if not all(self._is_excused(test) for test, _ in result.skipped):
+                return "skip"
         return None
+
+    def _is_excused(self, test: Any) -> bool:
+        """Whether a test of a TestCase was skipped by a mark of its own, and not in its course."""
+        test = getattr(test, "test_case", test)
+        return f"{type(test).__name__}.{getattr(test, '_testMethodName', '')}" in self._unit.tests.excused
 
     def _not_entered(self) -> str | None:
         missing = self._unit.tests.defined.keys() - self.entered - self._unit.tests.excused
