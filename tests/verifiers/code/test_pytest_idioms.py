@@ -35,6 +35,7 @@ HONEST = {
     "numbers_that_are_more": ("import enum\nclass P(enum.IntEnum):\n  LOW = 1\nclass S(str, enum.Enum):\n  A = 'a'\ndef p(): return P.LOW", "assert p() == 1 and p() is P.LOW and P.LOW != 2 and S.A == 'a' and S('a') is S.A"),
     "magic_mock_for_an_object": ("def save(db, user):\n  if db.exists(user): return False\n  db.insert(user, level=1)\n  return True", "from unittest.mock import MagicMock\ndef test_a():\n    db = MagicMock()\n    db.exists.return_value = False\n    assert save(db, 'bob') is True\n    db.insert.assert_called_once_with('bob', level=1)"),
     "skip_of_a_test_case_by_itself": (F, "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('later')\n    def test_a(self): self.assertEqual(f(1), 99)\n    def test_b(self): self.assertEqual(f(1), 2)"),
+    "values_named_like_tests": (F, "test_data = [(1, 2)]\nclass TestF:\n    test_cases = [(1, 2), (2, 3)]\n    test_what = f\n    def test_f(self):\n        for a, b in self.test_cases + test_data: assert f(a) == b"),
     "forgotten_imports": ("import math\ndef f(x): return math.sqrt(x)", "assert math.isclose(f(2), 2 ** .5)\nassert itertools.count and json.loads('1') == 1"),
     "state_of_a_nested_container": ("class G:\n  def __init__(s): s.m = {'a': [1]}\n  def total(s): return sum(s.m['a'])", "g = G()\ng.m['a'].append(2)\nassert g.total() == 3\nm = g.m\ng.m['a'].append(4)\nassert m['a'] == [1, 2, 4] and g.total() == 7"),
     "global_of_the_program": ("total = 0\ndef add(x):\n  global total\n  total += x", "add(2)\nadd(3)\nassert total == 5"),
