@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -25,15 +24,8 @@ def small() -> Iterator[Supervisor]:
         yield started
 
 
-@pytest.fixture(params=["limited", "without_control_groups"])
-def slot(small: Supervisor, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
-    if request.param == "without_control_groups":
-        ask = Slot._ask_for
-
-        def unlimited(self: Slot, *args: Any, **keywords: Any) -> Any:
-            return dataclasses.replace(ask(self, *args, **keywords), limited=False)
-
-        monkeypatch.setattr(Slot, "_ask_for", unlimited)
+@pytest.fixture
+def slot(small: Supervisor) -> Iterator[Slot]:
     opened = Slot.from_descriptor(small.connect())
     yield opened
     opened.close()
@@ -44,7 +36,10 @@ def test_more_owners_than_jails(slot: Slot) -> None:
     assert len(slot._jails) <= 3
 
 
-def test_more_pairs_than_jails(slot: Slot) -> None:
+@pytest.mark.parametrize("limited", [True, False], ids=["limited", "without_control_groups"])
+def test_more_pairs_than_jails(slot: Slot, monkeypatch: pytest.MonkeyPatch, limited: bool) -> None:
+    ask = slot._ask_for
+    monkeypatch.setattr(slot, "_ask_for", lambda *a, **k: dataclasses.replace(ask(*a, **k), limited=limited))
     for owner in "aba":
         results = slot.run_together([program(owner), program(owner, "judge")])
         assert [result.status for result in results] == [Status.OK] * 2

@@ -234,7 +234,10 @@ class Peer(Exchange):
 
     def _snapshot(self, value: Any) -> Any:
         """The form of a mutable container, to see whether a call changed it."""
-        return self.encode(value) if is_mutable(value) else None
+        try:
+            return self.encode(value) if is_mutable(value) else None
+        except values.TooLarge:
+            return None
 
 
 async def _awaited(thing: Any) -> Any:
