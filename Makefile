@@ -1,5 +1,7 @@
 # The verbs of this project. CI calls only these.
-.PHONY: setup demo test test-packages soak lint proto bench docs clean
+# The loop's tests need torch, in an environment of its own.
+TRAIN := OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 .venv-train/bin/python
+.PHONY: setup demo test test-packages test-trainers test-train soak lint proto bench docs clean
 BIN := .venv/bin
 
 setup:            ## a fresh machine becomes able to do the rest
@@ -9,15 +11,23 @@ demo:             ## score real completions with the embedded engine
 	@tools/setup.sh service
 	@$(BIN)/python -m assay demo
 
-test: setup       ## the whole suite, without torch
-	$(BIN)/python -m pytest -q
+test: setup       ## the whole suite, without torch; files are shared out to two processes
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test-packages: setup   ## programs that use numpy, scipy, pandas and sympy; pip installs them for the sandbox
+test-train:       ## the bundled GRPO loop and its kernels, with torch
+	@tools/setup.sh train-dev .venv-train
+	$(TRAIN) -m pytest -q tests/grpo
+
+test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
+	@tools/trainers.sh
+
+test-packages: setup   ## what pip must install for: the base wheel, package environments of the sandbox, reasoning_gym
+	@tools/setup.sh gym
 	$(BIN)/python -m pytest -q -m packages
 
 soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
-	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 $(BIN)/python -m pytest -q --timeout 3600 \
-	  tests/verifiers/code tests/sandbox tests/service/engine
+	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
+	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
 
 lint: setup       ## style, types, rules of dependence
 	$(BIN)/ruff check .
@@ -35,4 +45,4 @@ docs: setup       ## regenerate the pages that the code itself knows
 	$(BIN)/python tools/docs.py
 
 clean:
-	rm -rf .venv .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv .venv-train .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

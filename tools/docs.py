@@ -8,9 +8,10 @@ A test asserts that the committed pages are these.
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from assay.service.settings import Settings
 from assay.verifiers.registry import Registry
@@ -87,12 +88,20 @@ def settings() -> Iterator[str]:
 
 def _settings(model: type[BaseModel], path: str, variable: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
+        inner = _inner(field)
+        if inner is not None:
             yield from _settings(inner, f"{path}{name}.", f"{variable}{name.upper()}__")
             continue
-        default = "the cores" if field.default_factory else f"`{field.default}`"
+        default = "the cores" if field.default_factory else "needed" if field.is_required() else f"`{field.default}`"
         yield f"| `{path}{name}` | `{variable}{name.upper()}` | {default} | {_cell(field.description or '')} |"
+
+
+def _inner(field: FieldInfo) -> type[BaseModel] | None:
+    """The model of a table of settings that has no description of its own, which names another page."""
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and not field.description:
+            return kind
+    return None
 
 
 def _cell(text: str) -> str:

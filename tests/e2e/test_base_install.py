@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.packages
 ROOT = Path(__file__).parents[2]
 HEAVY = {"numpy", "sympy", "fastapi", "uvicorn", "torch", "msgspec", "redis", "grpcio", "pyarrow", "starlette"}
 USE = """

@@ -11,7 +11,6 @@ import pytest
 
 from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
 from assay.trainer_adapter import verl
-from assay.trainer_adapter.policy import Ungraded
 from assay.trainer_adapter.single import KEYS
 
 from .conftest import EXACT, Served
@@ -64,7 +63,7 @@ def test_an_outage_is_raised_at_the_deadline() -> None:
     def down(item: dict[str, Any]) -> Any:
         raise ServiceUnavailable("gone")
 
-    with pytest.raises(Ungraded, match="1 of 1"):
+    with pytest.raises(verl.Stopped, match="1 of 1"):
         score(memory(down, deadline_s=0.2), "x")
 
 

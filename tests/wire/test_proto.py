@@ -1,10 +1,13 @@
 """The generated protobuf modules are those of service/proto/assay.proto, and mirror the models."""
 
+import math
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from assay.service.engine.render import ResultFrame, TimingFrame
+from assay.service.rpc.results import result
 from assay.wire import assay_pb2 as pb
 from assay.wire.item import ITEM_FIELDS
 from assay.wire.result import Result
@@ -29,18 +32,18 @@ def test_every_field_of_an_item_has_its_place() -> None:
 
 def test_every_field_of_a_result_has_its_place() -> None:
     names = {stem(name) for name in pb.Result.DESCRIPTOR.fields_by_name}
-    inside = {"reward", "score", "outcome", "error"}  # the oneof's
+    inside = {"reward", "score", "outcome", "error"}  # of `verdict` and `no_verdict`
     assert set(Result.model_fields) - inside <= names
 
 
-def test_a_result_is_a_verdict_or_none() -> None:
-    assert [f.name for f in pb.Result.DESCRIPTOR.oneofs_by_name["outcome_of"].fields] == ["verdict", "no_verdict"]
-
-
-def test_no_verdict_is_not_a_reward_of_zero() -> None:
-    result = pb.Result(id="a", no_verdict=pb.NoVerdict(code="deadline", retryable=True))
-    back = pb.Result.FromString(result.SerializeToString())
-    assert back.WhichOneof("outcome_of") == "no_verdict"
+def test_no_verdict_is_nan_to_a_reader_who_does_not_look() -> None:
+    frame = ResultFrame(
+        id="a", reward=None, score=None, outcome="no_verdict", reason="deadline", verifier="exact@1",
+        timing=TimingFrame(), cached=False,
+    )  # fmt: skip
+    back = pb.Result.FromString(result(frame).SerializeToString())
+    assert math.isnan(back.verdict.reward) and math.isnan(back.verdict.score)
+    assert back.no_verdict.code == "deadline" and back.verdict.outcome == pb.OUTCOME_NO_VERDICT
 
 
 @pytest.mark.parametrize("number", [2**84, -(10**40), 2**53 + 1])

@@ -1,7 +1,9 @@
 """Several URLs, one service: the least busy one that is not resting is used next.
 
 A URL that fails rests a second, then twice as long each time; one that says `Retry-After` rests exactly
-that long. While all rest, callers wait for the first to wake, spread over a little jitter.
+that long. Requests that fail together are one failure. While all rest, callers wait for the first to
+wake, spread over a little jitter; but none lets its deadline pass without asking: a URL that rests for
+its failures alone is tried after a quarter of the time that is left.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ log = logging.getLogger("assay.client")
 FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0
 LONGEST_ADVICE_S = 300.0
 JITTER = 0.25
+BOLD = 0.25
+"""The share of a caller's time after which a URL that rests is tried all the same."""
 
 
 class Endpoint:
@@ -35,6 +39,8 @@ class Endpoint:
         self.awake_at = 0.0
         self.down_since: float | None = None
         """When it last began to give no answer; None while it does."""
+        self.advised = False
+        """Whether it rests because it asked for it."""
         self._failures = 0
 
     @contextmanager
@@ -53,14 +59,18 @@ class Endpoint:
 
     def failed(self, fault: AssayError) -> None:
         """No answer came: rest."""
-        self._failures += 1
+        now = time.monotonic()
         if not isinstance(fault, Overloaded) and self.down_since is None:
-            self.down_since = time.monotonic()
+            self.down_since = now
             log.warning("%s; trying again", fault)
-        rest = min(FIRST_REST_S * 2 ** min(self._failures, 16), LONGEST_REST_S)
         if isinstance(fault, Overloaded) and fault.retry_after_s is not None:
-            rest = min(fault.retry_after_s, LONGEST_ADVICE_S)
-        self.awake_at = max(self.awake_at, time.monotonic() + rest)
+            self.advised, rest = True, min(fault.retry_after_s, LONGEST_ADVICE_S)
+        elif now < self.awake_at:  # its neighbours have said so already
+            return
+        else:
+            self._failures += 1
+            self.advised, rest = False, min(FIRST_REST_S * 2 ** min(self._failures, 16), LONGEST_REST_S)
+        self.awake_at = max(self.awake_at, now + rest)
 
 
 class Endpoints:
@@ -72,13 +82,16 @@ class Endpoints:
     async def ready(self, deadline: Deadline) -> Endpoint:
         """The next endpoint to use. Raises `DeadlineExceeded` if none wakes in time."""
         while True:
-            deadline.remaining()
-            now = time.monotonic()
+            left, now = deadline.remaining(), time.monotonic()
             awake = [endpoint for endpoint in self.all if endpoint.awake_at <= now]
             if awake:
                 return min(awake, key=lambda endpoint: (endpoint.in_flight, endpoint.awake_at))
-            wait = min(endpoint.awake_at for endpoint in self.all) - now
-            await deadline.sleep(wait * (1 + JITTER * random.random()) + 0.001)
+            first = min(self.all, key=lambda endpoint: endpoint.awake_at)
+            wait = first.awake_at - now
+            bold = wait if left is None or first.advised else max(FIRST_REST_S, left * BOLD)
+            await deadline.sleep(min(wait, bold) * (1 + JITTER * random.random()) + 0.001)
+            if bold < wait:
+                return first
 
     def down_s(self) -> float:
         """Seconds for which no URL has given an answer; 0 while one does."""

@@ -8,6 +8,7 @@ trailing metadata. Text that holds lone surrogates, which protobuf cannot, goes 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, NoReturn
@@ -28,6 +29,8 @@ from assay.wire import assay_pb2 as pb
 from assay.wire.envelope import Problem
 
 SERVICE = "/assay.v1.Scorer"
+_RECONNECT = [(f"grpc.{which}_reconnect_backoff_ms", 250) for which in ("initial", "min", "max")]
+"""How long to rest is the client's business; the channel's own (to 2 minutes) would hide a service that is back."""
 _LATER = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL})
 _PLAIN = frozenset({"id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated"})
 _OUTCOMES = {
@@ -50,7 +53,11 @@ class GrpcTransport:
         key = api_key or os.environ.get("ASSAY_API_KEY")
         self._metadata = (("authorization", f"Bearer {key}"),) if key else ()
         self._secure, self._address = scheme == "grpcs", address
-        self._options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", max_bytes)]
+        self._options = [
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.max_send_message_length", max_bytes),
+            *_RECONNECT,
+        ]
         self._channel: grpc.aio.Channel | None = None
 
     def _method(self, name: str, answer: Any, *, stream: bool = False) -> Any:
@@ -188,9 +195,9 @@ def _result(message: pb.Result) -> dict[str, Any]:
 
 
 def _verdict(message: pb.Result) -> dict[str, Any]:
-    if message.WhichOneof("outcome_of") == "verdict":
+    if message.HasField("verdict") and not message.HasField("no_verdict"):
         verdict = message.verdict
-        score = verdict.score if verdict.HasField("score") else None
+        score = verdict.score if verdict.HasField("score") and math.isfinite(verdict.score) else None
         return {"reward": verdict.reward, "score": score, "outcome": _OUTCOMES[verdict.outcome]}
     none = message.no_verdict
     error: dict[str, Any] = {"code": none.code, "message": none.message, "retryable": none.retryable}

@@ -14,11 +14,13 @@ class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OUTCOME_INCORRECT: _ClassVar[Outcome]
     OUTCOME_PARTIAL: _ClassVar[Outcome]
     OUTCOME_SHAPED: _ClassVar[Outcome]
+    OUTCOME_NO_VERDICT: _ClassVar[Outcome]
 OUTCOME_UNSPECIFIED: Outcome
 OUTCOME_CORRECT: Outcome
 OUTCOME_INCORRECT: Outcome
 OUTCOME_PARTIAL: Outcome
 OUTCOME_SHAPED: Outcome
+OUTCOME_NO_VERDICT: Outcome
 
 class ScoreRequest(_message.Message):
     __slots__ = ("items", "defaults", "deadline_s")

@@ -29,6 +29,8 @@ from assay.service.openapi import documented
 from assay.service.problems import problem, problem_of
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
+from assay.service.shadow import Shadow
+from assay.service.shared.share import Share
 from assay.service.wires import add_wires
 
 JSON, MSGPACK, PROBLEM = "application/json", "application/msgpack", "application/problem+json"
@@ -39,7 +41,9 @@ log = structlog.get_logger()
 def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     """The service as an ASGI app. The engine starts and ends with the app's lifespan."""
     engine = engine or Engine(settings.engine())
-    metrics = Metrics(engine)
+    share = Share(engine, settings.redis, settings.quota)
+    shadow = None if settings.shadow is None else Shadow(settings.shadow)
+    metrics = Metrics(engine, share, shadow)
     keys = KeyRing(settings)
 
     @asynccontextmanager
@@ -48,14 +52,18 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
             await engine.start()
         if settings.sandbox_backends:
             await engine.open_sandbox()
-        async with serving_grpc(app.state.front, keys, settings):
-            yield
-        await engine.close(drain_s=settings.drain_s)
+        async with share.running():
+            async with serving_grpc(app.state.front, keys, settings):
+                yield
+            if shadow is not None:
+                await shadow.close()
+            await engine.close(drain_s=settings.drain_s)
 
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
-    app.state.front = Front(engine=engine, observe=metrics.results)
+    app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
-    _routes(app, app.state.front, metrics)
+    app.state.shadow = shadow
+    _routes(app, app.state.front, metrics, shadow)
     add_wires(app, app.state.front, settings.wires)
     _faults(app)
     app.add_middleware(Guard, settings=settings, keys=keys)
@@ -63,7 +71,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     return app
 
 
-def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
+def _routes(app: FastAPI, front: Front, metrics: Metrics, shadow: Shadow | None) -> None:
     @app.post("/v1/score", tags=["score"])
     async def score(request: Request) -> Response:
         """Score a batch; results come in the order of the items. `?strict=1`: a faulty item fails the request."""
@@ -72,7 +80,10 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
         packed = _packed(request)
         call = front.score_msgpack if packed else front.score_json
         answer = await while_connected(request, call(body, owner=owner, strict=strict))
-        return Response(answer, media_type=MSGPACK if packed else JSON)
+        kind = MSGPACK if packed else JSON
+        if shadow is not None:
+            shadow.offer(body, answer, kind=kind, owner=owner)
+        return Response(answer, media_type=kind)
 
     @app.post("/v1/score/stream", tags=["score"])
     async def stream(request: Request) -> Response:
@@ -80,8 +91,7 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
         if _strict(request):
             raise EnvelopeFault("invalid_parameter", "strict: not with a stream", field="strict")
         body, owner = await request.body(), request.scope["assay.owner"]
-        batch = front.read(body, owner=owner, packed=_packed(request))
-        submission = front.engine.submit(batch)
+        submission = await front.taken(body, owner=owner, packed=_packed(request))
         return StreamingResponse(front.stream(submission), media_type=NDJSON)
 
     @app.put("/v1/references/{sha256}", tags=["score"], status_code=204)
@@ -99,6 +109,13 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics) -> None:
     async def isolation() -> Response:
         """What isolates programs on this host, and which probes hold."""
         return Response(json_of(front.engine.isolation()), media_type=JSON)
+
+    if shadow is not None:
+
+        @app.get("/v1/shadow", tags=["about"])
+        async def compared(request: Request) -> Response:
+            """How the other version's verdicts differ, and the last of your own that did."""
+            return Response(json_of(shadow.report(request.scope["assay.owner"])), media_type=JSON)
 
     @app.get("/healthz", tags=["about"])
     async def healthz() -> Mapping[str, str]:

@@ -195,7 +195,7 @@ def _variable(name: str, kind: Any, meaning: str) -> Any:
 
 
 async def _opened(front: Front, body: bytes) -> AsyncIterator[bytes]:
-    return front.stream(front.engine.submit(front.read(body)))
+    return front.stream(await front.taken(body))
 
 
 async def _next(lines: AsyncIterator[bytes]) -> Any:

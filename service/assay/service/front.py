@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -27,6 +27,9 @@ from assay.service.engine.tickets import Submission
 from assay.service.engine.work import Batch
 from assay.service.problems import ItemsRefused
 
+if TYPE_CHECKING:
+    from assay.service.shared.share import Share
+
 PRIVATE = frozenset({"cpu_s", "may_sandbox"})
 """What the engine knows of a verifier beside its description."""
 ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
@@ -36,22 +39,23 @@ Observe = Callable[[list[ResultFrame]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The engine as bytes. `observe` sees every result that leaves (for metrics)."""
+    """The engine as bytes. `observe` sees every result that leaves (for metrics); `share`: what replicas share."""
 
     engine: Engine
     observe: Observe | None = None
+    share: Share | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
         """A JSON ScoreRequest in, a JSON ScoreResponse out. Raises EngineError, ItemsRefused (`strict`)."""
         started = time.perf_counter()
-        submission = self.engine.submit(self.engine.intake.read_json(body, owner=owner))
+        submission = await self.taken(body, owner=owner)
         frames = await self._finish(submission, strict=strict)
         return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def score_msgpack(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
         """The same in msgpack, with references, messages and state as JSON in `bin`."""
         started = time.perf_counter()
-        submission = self.engine.submit(self.engine.intake.read_msgpack(body, owner=owner))
+        submission = await self.taken(body, owner=owner, packed=True)
         frames = await self._finish(submission, strict=strict, wrap=as_bin)
         return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
@@ -89,10 +93,17 @@ class Front:
             self.observe(frames)
         return frames
 
-    def read(self, body: bytes, *, owner: str = "", packed: bool = False) -> Batch:
-        """A ScoreRequest in JSON or msgpack as a batch. Raises EnvelopeFault."""
+    async def taken(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
+        """A ScoreRequest in JSON or msgpack, taken in. Raises EngineError."""
         intake = self.engine.intake
-        return intake.read_msgpack(body, owner=owner) if packed else intake.read_json(body, owner=owner)
+        read = intake.read_msgpack if packed else intake.read_json
+        return await self.take(lambda: read(body, owner=owner), owner=owner)
+
+    async def take(self, read: Callable[[], Batch], *, owner: str) -> Submission:
+        """What `read` reads, taken in; `read` may be called twice. Raises EngineError."""
+        if self.share is None:
+            return self.engine.submit(read())
+        return await self.share.submit(await self.share.read(read, owner))
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
         """NDJSON: each result as it is ready, groups whole, then the line that says that all are there."""
@@ -107,6 +118,8 @@ class Front:
         if not body.lstrip().startswith(b"{"):
             raise EnvelopeFault("invalid_reference", "the body is not a JSON object", field="reference")
         self.engine.references.put(owner, digest, body)
+        if self.share is not None:
+            self.share.reference(owner, digest, body)
 
     def verifiers(self) -> bytes:
         """What can be verified, each with the JSON schema of its reference."""

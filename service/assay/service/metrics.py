@@ -16,8 +16,17 @@ from prometheus_client.registry import Collector
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.render import ResultFrame
+from assay.service.shadow import Shadow
+from assay.service.shared.share import Share
 
 BOUNDS_S = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
+REDIS = {
+    "hits": "Verdicts that another replica had found.",
+    "misses": "Verdicts that Redis did not have, or not in time.",
+    "rejected": "Entries that were not ours: changed, moved, or of another secret.",
+    "dropped": "Entries that were not written.",
+    "faults": "Commands without an answer in time.",
+}
 _BOUNDS_MS = [bound * 1000 for bound in BOUNDS_S]
 
 
@@ -47,8 +56,8 @@ class Metrics(Collector):
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, share: Share, shadow: Shadow | None = None) -> None:
+        self._engine, self._share, self._shadow = engine, share, shadow
         self._results: Counter[tuple[str, str, str]] = Counter()
         self._runs: defaultdict[str, _Histogram] = defaultdict(_Histogram)
         self._cached = 0
@@ -82,6 +91,34 @@ class Metrics(Collector):
         yield results
         yield runs
         yield CounterMetricFamily("assay_cached_results", "Results from the cache.", value=self._cached)
+        yield from self._shared()
+        if self._shadow is not None:
+            yield from _shadowed(self._shadow)
         if self._engine.started:
             yield GaugeMetricFamily("assay_queue_depth", "Items that wait for a lane.", value=self._engine.depth)
             yield GaugeMetricFamily("assay_lanes", "Lanes that can work.", value=self._engine.lane_count)
+
+    def _shared(self) -> Iterator[Metric]:
+        quotas, link = self._share.quotas, self._share.link
+        if quotas is not None:
+            refused = CounterMetricFamily("assay_quota_refused", "Requests refused, by quota.", labels=["quota"])
+            for quota, count in quotas.refused.items():
+                refused.add_metric([quota], count)
+            yield refused
+        if link is not None:
+            yield GaugeMetricFamily("assay_redis_up", "Whether Redis is used; 0: gone or slow.", value=link.up)
+            for name, meaning in REDIS.items():
+                yield CounterMetricFamily(f"assay_redis_{name}", meaning, value=link.counts[name])
+
+
+def _shadowed(shadow: Shadow) -> Iterator[Metric]:
+    requests = CounterMetricFamily("assay_shadow_requests", "Requests by what became of them.", labels=["outcome"])
+    for outcome, count in shadow.requests.items():
+        requests.add_metric([outcome], count)
+    results = CounterMetricFamily(
+        "assay_shadow_results", "Results compared with the other version's.", labels=["verifier", "change"]
+    )
+    for verifier, change, count in shadow.counts():
+        results.add_metric([verifier, change], count)
+    yield requests
+    yield results

@@ -14,6 +14,7 @@ from assay.service.engine.errors import (
     EngineUnavailable,
     EnvelopeFault,
     Overloaded,
+    QuotaExceeded,
 )
 from assay.service.engine.render import ResultFrame
 
@@ -57,6 +58,9 @@ def problem_of(error: EngineError) -> dict[str, Any]:
         wait = math.ceil(error.retry_after_s)
         depth = {"queue_depth": error.queue_depth, "limit": error.limit, "retry_after_s": wait}
         return problem(429, "overloaded", "the queue is full; nothing of this request was taken in", **depth)
+    if isinstance(error, QuotaExceeded):
+        wait = max(math.ceil(error.retry_after_s), 1)
+        return problem(429, "quota_exceeded", str(error), quota=error.quota, limit=error.limit, retry_after_s=wait)
     if isinstance(error, ItemsRefused):
         return _items_refused(error)
     if isinstance(error, EngineClosed):

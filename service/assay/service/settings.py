@@ -24,6 +24,8 @@ from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 from assay.service.environments import Environments, recipes
+from assay.service.shadow import ShadowSettings
+from assay.service.shared.settings import QuotaSettings, RedisSettings
 from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -82,7 +84,10 @@ class Settings(BaseSettings):
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
     warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
     limits: LimitSettings = LimitSettings()
+    redis: RedisSettings | None = None
+    quota: QuotaSettings = QuotaSettings()
     wires: WiresSettings = WiresSettings()
+    shadow: ShadowSettings | None = Field(None, description="Another version that scores too; see service.md.")
 
     @field_validator("sandbox_environments")
     @classmethod

@@ -150,7 +150,7 @@ async def test_a_clients_deadline_bounds_the_start() -> None:
             answer = await score(request)
         engine.cancel(waiting)
     (result,) = answer.results
-    assert result.WhichOneof("outcome_of") == "no_verdict" and result.no_verdict.code == "deadline"
+    assert result.no_verdict.code == "deadline" and result.verdict.reward != result.verdict.reward
 
 
 async def test_keys_are_asked_for() -> None:

@@ -10,6 +10,7 @@ from assay.verifiers import Candidate, InvalidReference
 from assay.verifiers.reasoning_gym import GymReference, GymVerifier
 from assay.verifiers.registry import Registry
 
+pytestmark = pytest.mark.packages
 gym = pytest.importorskip("reasoning_gym")
 VERIFIER = GymVerifier()
 

@@ -82,6 +82,10 @@ class Scorer:
             future.cancel()
             raise
 
+    def submit(self, items: Sequence[Prepared]) -> Future[list[Grade]]:
+        """The same, waited for by the caller; cancelling the future cancels the requests, down to the sandbox."""
+        return self._start(items)
+
     async def score_async(self, items: Sequence[Prepared]) -> list[Grade]:
         """The same without blocking the loop; a caller that is cancelled cancels the requests."""
         return await asyncio.wrap_future(self._start(items))

@@ -8,16 +8,20 @@
 verl (0.9) calls it once per sample, thousands at a time on one loop; they travel together. It takes only
 numbers, keeps the first sample's keys for all, and accepts NaN silently: so the keys are fixed and every
 number is finite. A row's fault is the constant 0.5 with `graded` 0; an outage, after retries to the
-deadline, raises and stops the run. Under verl's `rate_limited` manager a raise becomes 0 and then a
-KeyError: use `naive`, `dapo`, or `AssayRewardManager` (`reward.reward_manager.source=importlib`), which is
-`naive` with `prompt` and `completion_ids` for templates. Importing this imports no verl.
+deadline, stops the run. verl's `rate_limited` makes a reward of 0 of every `Exception` and of its own
+time-out: so what stops the run is `Stopped`, which is none. Managers: `naive`, `dapo`, `rate_limited`, or
+`AssayRewardManager` (`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and
+`completion_ids` for templates. Importing this imports no verl.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from assay.client import AssayError
 from assay.trainer_adapter.rows import Source
 from assay.trainer_adapter.single import SingleFace, face_of
 
@@ -25,6 +29,21 @@ REFERENCE = {"answer": "{ground_truth}"}
 _OF_VERL = ("reward_router_address", "reward_model_tokenizer", "strict_box_verify")
 _COLUMNS = ("prompt", "completion_ids")
 ComputeScore = Callable[..., Awaitable[dict[str, Any]]]
+
+
+class Stopped(BaseException):
+    """There is no number to give, and the run must stop; `__cause__` says why. Not an `Exception`, see above."""
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Errors of ours, and a manager's time-out, as `Stopped`."""
+    try:
+        yield
+    except AssayError as error:
+        raise Stopped(str(error)) from error
+    except asyncio.CancelledError as error:
+        raise Stopped("left before there was a verdict; keep deadline_s under verl's reward.timeout") from error
 
 
 async def compute_score(
@@ -38,12 +57,13 @@ async def compute_score(
 
     `reward_kwargs`: `verifier` (required; may be `"{data_source}"`), `reference` (default: answer =
     ground_truth), `url`, `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options.
-    Templates know `data_source`, `ground_truth`, `extra_info`, `prompt`, `completion_ids`.
+    Templates know `data_source`, `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
     """
     row = _row(data_source, ground_truth, extra_info, reward_kwargs)
     own = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL and name not in _COLUMNS}
-    face = face_of({"reference": REFERENCE, **own})
-    return face.told(await face.grade(row, solution_str))
+    with _stopping():
+        face = face_of({"reference": REFERENCE, **own})
+        return face.told(await face.grade(row, solution_str))
 
 
 def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings: Any) -> ComputeScore:
@@ -58,7 +78,8 @@ def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings:
         **reward_kwargs: Any,
     ) -> dict[str, Any]:
         row = _row(data_source, ground_truth, extra_info, reward_kwargs)
-        return face.told(await face.grade(row, solution_str))
+        with _stopping():
+            return face.told(await face.grade(row, solution_str))
 
     return compute_score
 

@@ -45,7 +45,8 @@ def other_numbers(answer: str) -> Iterator[tuple[str, str]]:
     yield "one more", f"{int(whole) + 1}{dot}{rest}"
     if float(plain) != 0:
         yield "sign flipped", plain[1:] if plain.startswith("-") else "-" + plain.removeprefix("+")
-        yield "ten times", f"{plain}0" if not dot else f"{whole}0.{rest}"
+    if int(whole) != 0:
+        yield "ten times", f"{whole}0{dot}{rest}"
 
 
 def _exact(reference: Row, gold: Any) -> Mutants:

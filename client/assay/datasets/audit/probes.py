@@ -14,7 +14,12 @@ from assay.datasets.audit.policies import policies
 from assay.wire.item import ITEM_FIELDS
 
 Row = Mapping[str, Any]
-_SENT = frozenset(ITEM_FIELDS) - {"id", "completion", "group", "run", "step"}
+_OF_ROLLOUTS = frozenset(
+    {"id", "completion", "group", "run", "step", "truncated", "scores", "final_state", "completion_tokens",
+     "completion_ids"}
+)  # fmt: skip
+"""Fields that come with a rollout: a row that carries them is judged by its own probes all the same."""
+_SENT = frozenset(ITEM_FIELDS) - _OF_ROLLOUTS
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,21 @@ def probes(row: Row, depth: Depth) -> Iterator[Probe]:
 
 def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
     """The item, with what a generator and other judges would have told: tokens (here words), their scores."""
-    item = {**base, "completion": completion}
+    item: dict[str, Any] = {**base, "completion": completion}
     if base.get("verifier") in ("format", "composite"):
         said = completion.split() if isinstance(completion, str) else []
         item.setdefault("completion_tokens", len(said))
         item.setdefault("completion_ids", [hash_of(word) for word in said])
+    if "state" in _expected(base.get("reference")):
+        item["final_state"] = {}
     if names := list(_given(base.get("reference"))):
         item.setdefault("scores", dict.fromkeys(names, opinion))
     return item
+
+
+def _expected(reference: Any) -> Row:
+    expect = reference.get("expect") if isinstance(reference, Mapping) else None
+    return expect if isinstance(expect, Mapping) else {}
 
 
 def hash_of(word: str) -> int:

@@ -1,8 +1,8 @@
 """What can be seen in the rows themselves: duplicates, contradictions, contamination, hints of special checkers.
 
-Prompts are compared by their words (case, punctuation and spacing dropped). Contamination: a run of 13 words in common
-with a test set (Brown et al. 2020, appendix C), or for shorter prompts all of them. Memory: 8 bytes a word of the test
-sets, and some 100 bytes a row.
+Prompts are the same if they differ in case and spacing alone. Contamination is by words, punctuation dropped: a run
+of 13 in common with a test set (Brown et al. 2020, appendix C), or for shorter prompts all of them. Memory: 8 bytes a
+word of the test sets, and some 100 bytes a row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Prompts:
 
     def check(self, row: Row, name: str, line: int) -> Iterator[Finding]:
         """A finding if the prompt stood elsewhere."""
-        said = words(row.get("prompt"))
+        said = prompt_text(row.get("prompt")).lower().split()
         if not said:
             return
         gold = _digest(json.dumps([row.get("verifier"), row.get("reference")], sort_keys=True))

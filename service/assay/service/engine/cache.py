@@ -36,6 +36,9 @@ class VerdictCache:
         if report.reward is not None and _report_bytes(report) <= self._reports.maxsize:
             self._reports[key] = report
 
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._reports
+
     def __len__(self) -> int:
         return len(self._reports)
 

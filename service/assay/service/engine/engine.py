@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -40,6 +40,8 @@ class Engine:
         )
         self.catalogue: Mapping[str, VerifierFacts] = {}
         self.descriptions: Sequence[Mapping[str, object]] = ()
+        self.on_report: Callable[[bytes, Work, Report], None] | None = None
+        """Told of every report that a lane gave: key, work, report."""
         self._cache = VerdictCache(self.settings.cache_bytes)
         self._flights: dict[bytes, Ticket] = {}
         self._seq = itertools.count()
@@ -117,8 +119,26 @@ class Engine:
             wait = min(max(depth / max(self._rate, 1.0), 1.0), 30.0)
             raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
 
+    def key(self, work: Work) -> bytes:
+        """The work's item key. What a sandbox may judge has another one when the sandbox changes."""
+        if not work.key or work.facts.sandboxed or work.facts.may_sandbox:
+            work.key = item_key(work, fingerprint=self._dispatch.sandbox.fingerprint)
+        return work.key
+
+    def knows(self, key: bytes) -> bool:
+        """Whether a verdict is here or being found."""
+        return key in self._flights or key in self._cache
+
+    def cost_us(self, work: Work) -> float:
+        """What its verdict may cost, in microseconds."""
+        return self._dispatch.cost_us(work.facts.name, sandboxed=work.facts.sandboxed)
+
+    def learn(self, key: bytes, report: Report) -> None:
+        """Take in a verdict that another replica found."""
+        self._cache.put(key, report)
+
     def _take_in(self, submission: Submission, index: int, work: Work) -> None:
-        key = item_key(work, fingerprint=self._dispatch.sandbox.fingerprint)
+        key = self.key(work)
         report = self._cache.get(key)
         if report is not None:
             self._settle_item(submission, index, Scored(report, None, key, cached=True))
@@ -137,6 +157,8 @@ class Engine:
     def _settle(self, ticket: Ticket, report: Report) -> None:
         """A ticket has its report: a verdict goes to all who wait, anything else to the first."""
         self._finished += 1
+        if self.on_report is not None:
+            self.on_report(ticket.key, ticket.work, report)
         if report.reward is None:
             first, ticket.waiters = ticket.waiters[:1], ticket.waiters[1:]
         else:

@@ -3,6 +3,7 @@
 EngineError
 ├── EnvelopeFault      the batch as a whole is unusable: a 4xx that names the field and the limit
 ├── Overloaded         the queue is full: 429 with the queue's depth; nothing was taken in
+├── QuotaExceeded      a key has used up what it may: 429 with the quota's name; nothing was taken in
 ├── EngineClosed       the engine is draining or closed: 503
 └── EngineUnavailable  no lane can be started
     └── PluginRefused  a plugin that settings name cannot be loaded
@@ -41,6 +42,16 @@ class Overloaded(EngineError):
     def __init__(self, *, queue_depth: int, limit: int, retry_after_s: float) -> None:
         super().__init__(f"{queue_depth} items are waiting, the limit is {limit}")
         self.queue_depth = queue_depth
+        self.limit = limit
+        self.retry_after_s = retry_after_s
+
+
+class QuotaExceeded(EngineError):
+    """A key has used up its quota; `retry_after_s` is when the next window begins."""
+
+    def __init__(self, quota: str, *, limit: float, retry_after_s: float) -> None:
+        super().__init__(f"the quota {quota} of {limit:g} is used up")
+        self.quota = quota
         self.limit = limit
         self.retry_after_s = retry_after_s
 

@@ -106,7 +106,8 @@ class Intake:
             return self._work(name, item, codec, owner)
         except _ItemFault as fault:
             label = item.verifier if isinstance(item.verifier, str) else ""
-            return Fault(name, fault.code, f"{fault.field}: {fault.detail}", fault.field, fault.retryable, label[:80])
+            detail = f"{fault.field}: {fault.detail}"
+            return Fault(name, fault.code, detail, fault.field, fault.retryable, label[:80], fault.digest)
 
     def _work(self, name: str, item: ItemFrame, codec: Codec, owner: str) -> Work:
         self._check(item, codec)
@@ -169,9 +170,11 @@ class Intake:
         digest = pointer.get("$ref", "").lower()
         if len(pointer) != 1 or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
             raise _ItemFault("invalid_reference", "reference.$ref", "sha256: and 64 hex digits, and nothing beside it")
-        found = self.resolve(owner, digest.removeprefix("sha256:"))
+        digest = digest.removeprefix("sha256:")
+        found = self.resolve(owner, digest)
         if found is None:
-            raise _ItemFault("unknown_reference", "reference", "not uploaded here, or forgotten", retryable=True)
+            told = "not uploaded here, or forgotten"
+            raise _ItemFault("unknown_reference", "reference", told, retryable=True, digest=digest)
         return found
 
     def _options(self, options: OptionsFrame | msgspec.UnsetType | None) -> OptionsFrame:
@@ -194,8 +197,8 @@ _NO_OPTIONS = OptionsFrame()
 
 
 class _ItemFault(Exception):
-    def __init__(self, code: str, field: str, detail: str, *, retryable: bool = False) -> None:
-        self.code, self.field, self.detail, self.retryable = code, field, detail, retryable
+    def __init__(self, code: str, field: str, detail: str, *, retryable: bool = False, digest: str = "") -> None:
+        self.code, self.field, self.detail, self.retryable, self.digest = code, field, detail, retryable, digest
 
 
 def _name(item: ItemFrame, index: int) -> str:

@@ -46,6 +46,8 @@ class Fault:
     field: str | None = None
     retryable: bool = False
     verifier: str = ""
+    digest: str = ""
+    """Of the uploaded reference that is not here."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -66,6 +68,8 @@ class Work:
     options: OptionsFrame
     truncated: bool = False
     flags: tuple[str, ...] = ()
+    key: bytes = b""
+    """The item key, once it is known."""
     size: int = field(init=False)
     """Bytes, about, that it holds while it waits."""
 

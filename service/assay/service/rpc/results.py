@@ -1,4 +1,4 @@
-"""Results as protobuf: a verdict or no verdict, JSON values as the bytes that the lane sent."""
+"""Results as protobuf: JSON values as the bytes that the lane sent; NaN where JSON has null, never a default 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _OUTCOMES = {
     "incorrect": pb.OUTCOME_INCORRECT,
     "partial": pb.OUTCOME_PARTIAL,
     "shaped": pb.OUTCOME_SHAPED,
+    "no_verdict": pb.OUTCOME_NO_VERDICT,
 }
+_NONE = float("nan")
 _JSON = ("extracted", "parts", "tests", "explanation")
 
 
@@ -26,12 +28,11 @@ def result(frame: ResultFrame) -> pb.Result:
             queue_ms=frame.timing.queue_ms, run_ms=frame.timing.run_ms, cpu_ms=frame.timing.cpu_ms
         ),
     )  # fmt: skip
+    message.verdict.reward = _NONE if frame.reward is None else frame.reward
+    message.verdict.score = _NONE if frame.score is None else frame.score
+    message.verdict.outcome = _OUTCOMES[frame.outcome]
     if frame.reward is None:
         message.no_verdict.CopyFrom(_no_verdict(frame))
-    else:
-        message.verdict.reward, message.verdict.outcome = frame.reward, _OUTCOMES[frame.outcome]
-        if frame.score is not None:
-            message.verdict.score = frame.score
     for name in _JSON:
         value = getattr(frame, name)
         if value is not UNSET:

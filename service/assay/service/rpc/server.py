@@ -56,7 +56,7 @@ class Scorer:
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
-            submission = self._front.engine.submit(self._batch(request, context))
+            submission = await self._taken(request, context)
             await self._front.settled(submission)
             every = self._front.frames(submission, range(len(submission.results)), wrap=as_bin)
             return response(every, wall_ms=(time.perf_counter() - started) * 1000)
@@ -67,7 +67,7 @@ class Scorer:
         """A batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
 
         async def submit() -> Submission:
-            return self._front.engine.submit(self._batch(request, context))
+            return await self._taken(request, context)
 
         submission = await _answered(context, submit)
         count = 0
@@ -89,8 +89,11 @@ class Scorer:
         metadata = dict(context.invocation_metadata() or ())
         return self._keys.owner(str(metadata.get("authorization", "")) or None)
 
-    def _batch(self, request: pb.ScoreRequest, context: Context) -> Batch:
+    async def _taken(self, request: pb.ScoreRequest, context: Context) -> Submission:
         owner = self._owner(context)
+        return await self._front.take(lambda: self._batch(request, context, owner), owner=owner)
+
+    def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
         defaults = frame(request.defaults) if request.HasField("defaults") else None
         asked = request.deadline_s if request.HasField("deadline_s") else None
         left = context.time_remaining()

@@ -18,7 +18,14 @@ from fastapi.responses import Response
 
 from assay.client.templates import MissingColumn, Row, RowFault, template
 from assay.service.connection import while_connected
-from assay.service.engine.errors import EngineClosed, EngineError, EngineUnavailable, EnvelopeFault, Overloaded
+from assay.service.engine.errors import (
+    EngineClosed,
+    EngineError,
+    EngineUnavailable,
+    EnvelopeFault,
+    Overloaded,
+    QuotaExceeded,
+)
 from assay.service.engine.frames import json_of
 from assay.service.engine.render import ErrorFrame, ResultFrame
 from assay.service.front import Front
@@ -108,7 +115,7 @@ async def scored(
 ) -> list[ResultFrame]:
     """The results of items; nothing is left running for a client that goes away. Raises EngineError, ClientGone."""
     body = json.dumps({"items": items, "deadline_s": deadline_s}, allow_nan=False).encode()
-    submission = front.engine.submit(front.read(body, owner=request.scope["assay.owner"]))
+    submission = await front.taken(body, owner=request.scope["assay.owner"])
     await while_connected(request, front.settled(submission))
     return front.frames(submission, range(len(items)))
 
@@ -130,7 +137,7 @@ def _document(error: Later | EngineError) -> dict[str, Any]:
     if isinstance(error, Later):
         return problem(503, error.code, "no verdict now; ask again", retry_after_s=int(error.retry_after_s))
     document = problem_of(error)
-    if isinstance(error, Overloaded | EngineClosed | EngineUnavailable):
+    if isinstance(error, Overloaded | QuotaExceeded | EngineClosed | EngineUnavailable):
         document |= {"status": 503, "title": "Service unavailable"}
     return document
 

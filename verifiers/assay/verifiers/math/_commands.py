@@ -33,6 +33,8 @@ _MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix",
 _DETERMINANTS = frozenset(("vmatrix", "Vmatrix"))
 _SYSTEMS = frozenset(("cases", "aligned", "align", "gathered", "split", "eqnarray", "dcases", "gather"))
 
+_UNORDERED = frozenset(("min", "max", "gcd", "lcm"))
+
 
 class Commands(Atoms):
     """Reads what starts with a name."""
@@ -62,7 +64,7 @@ class Commands(Atoms):
             inner = self.within(start + 1, close, self.members)
             self.position = close + 1
             if isinstance(inner, Bare):
-                return inner.items
+                return tuple(sorted(inner.items, key=repr)) if head in _UNORDERED else inner.items
             return (inner,)
         if head in ("sqrt", "cbrt"):
             return (self.atom(),)

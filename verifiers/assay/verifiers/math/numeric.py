@@ -282,16 +282,34 @@ class Evaluator:
             except (Undefined, OutsideDomain):
                 return CONTEXT.mpf(0)
 
-        magnitude = self.magnitude
+        magnitude, between = self.magnitude, _apart(low, high)
         try:
-            value, error = CONTEXT.quad(integrand, [low, high], error=True, maxdegree=9)
+            halves = [
+                CONTEXT.quad(integrand, ends, error=True, maxdegree=9) for ends in ((low, between), (between, high))
+            ]
         finally:
             self.bound.pop(node.bound, None)
             # Quadrature looks at tiny arguments; its own error counts instead of their magnitude.
             self.magnitude = max(magnitude, _INTEGRAL_BITS, self.literal)
-        if error > CONTEXT.mpf(2) ** (-CONTEXT.prec // 2):
+        if any(error > CONTEXT.mpf(2) ** (-CONTEXT.prec // 2) for _, error in halves):
             raise NotNumeric
-        return value
+        first, second = (value for value, _ in halves)
+        return _without_noise(first + second, beside=first)
+
+
+def _without_noise(total: Number, *, beside: Number) -> Number:
+    """A sum that is rounding noise beside its parts is 0."""
+    if total and CONTEXT.mag(total) < CONTEXT.mag(beside) - CONTEXT.prec // 2:
+        return CONTEXT.mpf(0)
+    return total
+
+
+def _apart(low: Number, high: Number) -> Number:
+    """A place inside the bounds that no symmetry shares: halves that both diverge do not cancel."""
+    share = CONTEXT.mpf(37) / 101
+    if CONTEXT.isinf(low) or CONTEXT.isinf(high):
+        return share + (0 if CONTEXT.isinf(low) and CONTEXT.isinf(high) else low if CONTEXT.isinf(high) else high - 1)
+    return low + (high - low) * share
 
 
 def _infinite(node: Node) -> Number | None:

@@ -46,6 +46,10 @@ _PAIRS = {
     "⟨〈": r"\langle ",
     "⟩〉": r"\rangle ",
     "°º": r"^{\circ}",
+    "℃": r"^{\circ}\text{C}",
+    "℉": r"^{\circ}\text{F}",
+    "∣｜": r"\mid ",
+    "∥‖": r"\| ",
     "′’": "'",
     "″": "''",
     "％﹪": r"\%",
@@ -230,6 +234,8 @@ JOINTS = {
     "与": "and",
     "und": "and",
     "oder": "or",
+    "AND": "and",
+    "And": "and",
 }
 NUMBER_WORDS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "mil": 10**6,

@@ -41,7 +41,7 @@ _THOUSANDS = r"(?<!\d,)(?<!\d)[1-9]\d{0,2}(?:(?:%s)\d{3})+(?!,?\d)(?:\.\d+)?"
 _BODY = r"""
   (?P<rep>\d*\.\d*(?:\\overline|\\bar)\s*\{\s*\d+\s*\}|\d*\.\d*\\dot\s*(?:\{\d\}|\d)(?:\d*\\dot\s*(?:\{\d\}|\d))?)
  |(?P<sci>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,6}(?![A-Za-z\d.]))
- |(?P<mixed>\d+[ ]+\d+/\d+(?![\d.]))
+ |(?P<mixed>\d+(?:[ ]+|(?:[ ~]|\\\ )+(?!\d{3}/))\d+/\d+(?![\d.]))
  |(?P<thou>THOUSANDS)
  |(?P<num>\d+\.\d+|\d+\.(?!\.)|\d+|\.\d+)
  |(?P<clock>[AaPp]\.\s?[Mm]\.)
@@ -55,6 +55,7 @@ _BODY = r"""
 """
 _OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!|\\,|\\\ |,"), re.X)
 _INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,|\\\ "), re.X)
+_DIGIT_RUNS = re.compile(r"\d+")
 _NOT_DIGITS = re.compile(r"[^\d.]")
 _SUPER = re.compile("[" + "".join(tables.SUPERSCRIPTS) + "]+")
 _SUB = re.compile("[" + "".join(tables.SUBSCRIPTS) + "]+")
@@ -99,7 +100,22 @@ def tokenise(text: str) -> list[Token]:
         raise Unparsed("too long")
     scanner = _Scanner()
     scanner.scan(_dollars(fold_unicode(text)), textual=False)
-    return scanner.tokens
+    return _spoken_signs(scanner.tokens) if "n" in text or "N" in text else scanner.tokens
+
+
+def _spoken_signs(tokens: list[Token]) -> list[Token]:
+    """`negative 5` and `minus 5` as a sign before its number, where a value can begin."""
+    out: list[Token] = []
+    for index, token in enumerate(tokens):
+        spoken = token.kind in ("word", "run") and str(token.value).lower() in ("negative", "minus")
+        followed = spoken and index + 1 < len(tokens) and _begins_number(tokens[index + 1])
+        begins = not out or out[-1].kind == "joint" or out[-1].value in (",", "=", "(", "[", "{(")
+        out.append(Token("op", "-", token.spaced) if followed and begins else token)
+    return out
+
+
+def _begins_number(token: Token) -> bool:
+    return token.kind in ("num", "val") or (token.kind == "cmd" and token.value in ("frac", "sqrt"))
 
 
 class _Scanner:
@@ -360,8 +376,7 @@ def mixed(text: str) -> Fraction:
     """The exact value of `9 3/7`."""
     if len(text) > _MAX_FORM:
         raise Unparsed("number too long")
-    whole, _, part = text.partition(" ")
-    top, _, bottom = part.strip().partition("/")
+    whole, top, bottom = _DIGIT_RUNS.findall(text)
     if not int(bottom) or int(top) >= int(bottom):
         raise Unparsed("not a mixed number")
     return decimal(whole) + Fraction(int(top), int(bottom))

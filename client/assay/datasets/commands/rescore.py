@@ -1,0 +1,77 @@
+"""`assay rescore OLD -o NEW`: stored results judged again by today's verifiers, and what changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.client import AsyncClient
+from assay.client.cli._connect import WINDOW, connect
+from assay.client.cli._explain import explain
+from assay.client.cli._faults import DIFFERS, OK, Unusable
+from assay.client.cli._files import JsonlSink, open_output, open_rows
+from assay.client.cli._pipeline import score_rows
+from assay.client.cli._progress import Progress
+from assay.client.cli._rows import Row
+from assay.datasets.changes import Changes
+from assay.datasets.commands.diff import print_changes
+
+
+def rescore(
+    old: Annotated[str, typer.Argument(help="A file that `assay score` wrote, with completions and references.")],
+    output: Annotated[str | None, typer.Option("-o", "--output", help="Write the rows with their new results.")] = None,
+    replay: Annotated[
+        str | None, typer.Option("--id", help="Only the row with this id; its new verdict explained.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write what changed as JSON.")] = None,
+    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
+    verifiers: Annotated[list[str] | None, typer.Option(help="Verifiers of your own (embedded).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Judge stored completions again and say which verdicts changed. Exit code 1 if any did."""
+    if output is not None and Path(output).exists() and Path(output).samefile(old):
+        raise Unusable("the output would overwrite the input", source=output)
+    changes = Changes()
+    asyncio.run(_run(connect(server or [], plugins=verifiers or []), old, output, replay, changes, quiet=quiet))
+    if replay is not None and not changes.compared:
+        raise Unusable(f"no row with the id {replay!r} and a result", source=old)
+    print_changes(changes)
+    if json_file is not None:
+        json_file.write_text(json.dumps(changes.fields(), indent=1) + "\n")
+    raise typer.Exit(DIFFERS if changes.changed else OK)
+
+
+async def _run(
+    client: AsyncClient, old: str, output: str | None, replay: str | None, changes: Changes, *, quiet: bool
+) -> None:
+    with ExitStack() as stack:
+        sink = None if output is None else JsonlSink(stack.enter_context(open_output(output)), slim=False)
+        rows = _chosen(stack.enter_context(open_rows(old)), replay, old)
+        progress = stack.enter_context(Progress(total_bytes=None, quiet=quiet or replay is not None))
+        async with client:
+            explained = {replay} if replay is not None else set()
+            async for scored in score_rows(client, rows, window=WINDOW, explain=explained):
+                for row in scored.rows:
+                    result = scored.answers[row.index].fields
+                    changes.add(row.id, row.value("result"), result)
+                    if row.id == replay:
+                        explain(row, result, sys.stdout)
+                if sink is not None:
+                    sink.write(scored)
+                progress.add(rows=len(scored.rows), size=0)
+
+
+def _chosen(rows: Iterable[Row], replay: str | None, source: str) -> Iterator[Row]:
+    for row in rows:
+        if replay is not None and row.id != replay:
+            continue
+        if "completion" not in row.spans or "verifier" not in row.spans:
+            raise Unusable("the row has no completion or verifier (written with --slim?)", line=row.line, source=source)
+        yield row

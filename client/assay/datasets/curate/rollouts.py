@@ -1,0 +1,99 @@
+"""Verified rollouts, prompt by prompt, from a file of results in any order.
+
+A first pass counts each prompt's samples; a second yields a prompt as soon as its last sample is read, so that memory
+is that of the prompts whose samples are still apart, and of a few numbers a prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.client.cli._files import open_rows
+from assay.client.cli._rows import Row
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One sample and its verdict."""
+
+    fields: Mapping[str, Any]
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """The verdict."""
+        found = self.fields.get("result")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def score(self) -> float | None:
+        """Correctness; the reward where there is none; None without a verdict."""
+        if self.result.get("reward") is None:
+            return None
+        score = self.result.get("score")
+        return float(self.result["reward"] if score is None else score)
+
+    @property
+    def reward(self) -> float:
+        """The reward, after shaping; 0 without a verdict."""
+        return float(self.result.get("reward") or 0.0)
+
+    @property
+    def completion(self) -> Any:
+        """What the model wrote."""
+        return self.fields.get("completion")
+
+    @property
+    def text(self) -> str:
+        """The completion as one text."""
+        if isinstance(self.completion, str):
+            return self.completion
+        return json.dumps(self.completion, sort_keys=True, ensure_ascii=False)
+
+    @property
+    def length(self) -> int:
+        """Tokens where the caller counted them, else words."""
+        tokens = self.fields.get("completion_tokens")
+        return tokens if isinstance(tokens, int) else len(self.text.split())
+
+
+@dataclass
+class Prompt:
+    """All samples of one prompt."""
+
+    name: str
+    rollouts: list[Rollout] = field(default_factory=list)
+
+    @property
+    def judged(self) -> list[Rollout]:
+        """Those with a verdict."""
+        return [rollout for rollout in self.rollouts if rollout.score is not None]
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of judged samples that are right."""
+        scores = [rollout.score for rollout in self.judged]
+        return sum(score == 1 for score in scores) / len(scores) if scores else None
+
+
+def prompts(path: str) -> Iterator[Prompt]:
+    """Prompts with all their samples. Raises `Unusable`."""
+    with open_rows(path) as rows:
+        left = Counter(_name(row) for row in rows)
+    waiting: dict[str, Prompt] = {}
+    with open_rows(path) as rows:
+        for row in rows:
+            name = _name(row)
+            prompt = waiting.setdefault(name, Prompt(name))
+            prompt.rollouts.append(Rollout(json.loads(row.text)))
+            left[name] -= 1
+            if not left[name]:
+                del left[name]
+                yield waiting.pop(name)
+
+
+def _name(row: Row) -> str:
+    return row.group or row.id

@@ -1,0 +1,116 @@
+"""What is kept of verified rollouts: for SFT, as preference pairs, and as prompts for the next RL stage.
+
+Rejection sampling (DeepSeek-R1, arXiv 2501.12948, section 2.3.3; RFT, arXiv 2308.01825): keep what is right, drop what
+is cut off, flagged, too long or said already, cap what one prompt contributes. Pairs: a right and a wrong sample of one
+prompt, matched in length, since a length difference is the first thing that preference losses learn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from assay.datasets.curate.rollouts import Prompt, Rollout
+
+_SUSPECT = ("tampering", "answer_spam", "truncated", "trust:low")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What is kept. Lengths are tokens where the caller counted them, else words; bands are pass rates."""
+
+    min_score: float = 1.0
+    best: int | None = None
+    """At most so many samples a prompt: highest reward first, then shortest."""
+    min_length: int = 0
+    max_length: int | None = None
+    band: tuple[float, float] = (0.0, 1.0)
+    """Prompts whose pass rate is in this closed band."""
+    must_match: re.Pattern[str] | None = None
+    """The operator's own pattern, which the text must contain (such as `^<think>`)."""
+    keep_flagged: bool = False
+    pairs: int = 1
+    """Preference pairs of one prompt."""
+
+
+@dataclass
+class Tally:
+    """How many samples and prompts each rule dropped."""
+
+    prompts: int = 0
+    samples: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+    pass_rates: list[float] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+
+def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
+    """Count the prompt; whether its pass rate is wanted."""
+    tally.prompts += 1
+    tally.samples += len(prompt.rollouts)
+    tally.dropped["no verdict"] += len(prompt.rollouts) - len(prompt.judged)
+    rate = prompt.pass_rate
+    if rate is None:
+        return False
+    tally.pass_rates.append(rate)
+    low, high = rules.band
+    if not low <= rate <= high:
+        tally.dropped["pass rate out of band"] += len(prompt.judged)
+        return False
+    return True
+
+
+def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
+    """The samples to imitate."""
+    kept, seen = [], set[str]()
+    for rollout in prompt.judged:
+        why = _why_not(rollout, rules) or ("said already" if _plain(rollout) in seen else None)
+        if why is None:
+            seen.add(_plain(rollout))
+            kept.append(rollout)
+        else:
+            tally.dropped[why] += 1
+    if rules.best is not None and len(kept) > rules.best:
+        kept.sort(key=lambda rollout: (-rollout.reward, rollout.length))
+        tally.dropped["beyond the best"] += len(kept) - rules.best
+        kept = kept[: rules.best]
+    tally.kept["sft"] += len(kept)
+    tally.lengths += [rollout.length for rollout in kept]
+    return kept
+
+
+def _why_not(rollout: Rollout, rules: Rules) -> str | None:
+    """The first rule that drops the sample, or None."""
+    checks: dict[str, Callable[[], bool]] = {
+        "not right": lambda: (rollout.score or 0.0) < rules.min_score,
+        "cut off": lambda: bool(rollout.fields.get("truncated")),
+        "flagged": lambda: not rules.keep_flagged and _suspect(rollout),
+        "too short": lambda: rollout.length < rules.min_length,
+        "too long": lambda: rules.max_length is not None and rollout.length > rules.max_length,
+        "format": lambda: rules.must_match is not None and rules.must_match.search(rollout.text) is None,
+    }
+    return next((why for why, drops in checks.items() if drops()), None)
+
+
+def _suspect(rollout: Rollout) -> bool:
+    return any(str(flag).startswith(_SUSPECT) for flag in rollout.result.get("flags") or ())
+
+
+def _plain(rollout: Rollout) -> str:
+    return " ".join(rollout.text.split())
+
+
+def pairs(prompt: Prompt, rules: Rules, tally: Tally) -> Iterator[tuple[Rollout, Rollout]]:
+    """(chosen, rejected): right and usable, and wrong of the nearest length; no sample twice."""
+    chosen = [rollout for rollout in prompt.judged if _why_not(rollout, rules) is None]
+    rejected = [rollout for rollout in prompt.judged if rollout.score == 0 and not rollout.fields.get("truncated")]
+    for good in chosen[: rules.pairs]:
+        if not rejected:
+            return
+        bad = min(rejected, key=lambda rollout: abs(rollout.length - good.length))
+        rejected.remove(bad)
+        tally.kept["pairs"] += 1
+        yield good, bad

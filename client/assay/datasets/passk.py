@@ -1,0 +1,87 @@
+"""pass@k and maj@k, with confidence intervals.
+
+pass@k is the unbiased estimator 1 - C(n-c, k) / C(n, k) of a prompt with c correct of n samples (Chen et al. 2021,
+section 2.1), averaged over prompts. maj@k is the chance that the most frequent answer among k samples drawn without
+replacement is right, ties split evenly (Wang et al. 2022); computed by seeded draws where the cases are too many.
+Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are left out and counted.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+DRAWS = 1000
+_ENUMERATED = 2000
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The estimate for one prompt: `c` correct of `n` samples. Raises ValueError for k > n."""
+    if not 0 <= c <= n or not 1 <= k <= n:
+        raise ValueError("need 0 <= c <= n and 1 <= k <= n")
+    return 1.0 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def majority_at_k(answers: Sequence[tuple[str, bool]], k: int, *, seed: int = 0) -> float:
+    """The chance that a vote of `k` of these samples, each (answer, right), is right. No answer casts no vote."""
+    n = len(answers)
+    if not 1 <= k <= n:
+        raise ValueError("need 1 <= k <= n")
+    if math.comb(n, k) <= _ENUMERATED:
+        votes = [_vote(chosen) for chosen in combinations(answers, k)]
+    else:
+        draw = random.Random(seed)
+        votes = [_vote(draw.sample(answers, k)) for _ in range(_ENUMERATED)]
+    return sum(votes) / len(votes)
+
+
+def _vote(chosen: Sequence[tuple[str, bool]]) -> float:
+    counts = Counter(answer for answer, _ in chosen if answer)
+    if not counts:
+        return 0.0
+    most = max(counts.values())
+    winners = {answer for answer, count in counts.items() if count == most}
+    right = {answer for answer, correct in chosen if correct}
+    return len(winners & right) / len(winners)
+
+
+def interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
+    """Bounds of the mean of `values`, by bootstrap over prompts."""
+    if len(values) < 2:
+        return (0.0, 1.0)
+    draw, count = random.Random(seed), len(values)
+    means = sorted(sum(draw.choices(values, k=count)) / count for _ in range(DRAWS))
+    low = int((1 - level) / 2 * DRAWS)
+    return means[low], means[DRAWS - 1 - low]
+
+
+@dataclass
+class Samples:
+    """Samples of the prompts of one source."""
+
+    groups: dict[str, list[tuple[str, bool]]] = field(default_factory=lambda: defaultdict(list))
+    no_verdict: int = 0
+
+    def add(self, group: str, result: Mapping[str, object] | None) -> None:
+        """Add one sample; right is a score (or reward, where there is no score) of 1."""
+        score = None if result is None else result.get("score", result.get("reward"))
+        if result is None or result.get("reward") is None or score is None:
+            self.no_verdict += 1
+            return
+        self.groups[group].append((_answer(result.get("extracted")), score == 1))
+
+    def pass_at(self, k: int) -> list[float]:
+        """One estimate a prompt, of prompts with k samples or more."""
+        return [pass_at_k(len(g), sum(right for _, right in g), k) for g in self.groups.values() if len(g) >= k]
+
+    def majority_at(self, k: int) -> list[float]:
+        """The same for the vote."""
+        return [majority_at_k(g, k) for g in self.groups.values() if len(g) >= k]
+
+
+def _answer(extracted: object) -> str:
+    return "" if extracted is None else " ".join(str(extracted).split())

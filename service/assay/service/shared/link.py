@@ -1,0 +1,114 @@
+"""The connection to Redis, its time budget and its circuit.
+
+    up    -- a refused connection, or TIMEOUTS time-outs in a row -->  down
+    down  -- a probe that answers (every PROBE_S, later and later) -->  up
+
+While down nothing waits: `ask` says None at once. Going down and coming back are one log line each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import structlog
+
+from assay.client import ConfigurationError
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+T = TypeVar("T")
+TIMEOUTS = 5
+FIRST_PROBE_S, LONGEST_PROBE_S = 0.1, 5.0
+PROBE_TIMEOUT_S = 0.5
+CONNECTIONS = 16
+log = structlog.get_logger()
+
+
+class Link:
+    """One Redis, and whether it is used now. `counts` are for metrics."""
+
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        """Raises ConfigurationError where redis-py is missing or the URL cannot be read."""
+        self.timeout_s = timeout_s
+        self.counts: Counter[str] = Counter()
+        self.up = True
+        self._late = 0
+        self._probe: asyncio.Task[None] | None = None
+        self._redis, faults, refusals = _client(url)
+        self._faults: tuple[type[Exception], ...] = faults
+        self._refusals: tuple[type[Exception], ...] = refusals
+
+    async def ask(self, command: Callable[[Redis], Awaitable[T]], *, patience: float = 1.0) -> T | None:
+        """What Redis says within `patience` times the budget; None where it says nothing."""
+        if not self.up:
+            return None
+        try:
+            async with asyncio.timeout(self.timeout_s * patience):
+                answer = await command(self._redis)
+        except TimeoutError:
+            self._late += 1
+            self._failed("slow", self._late >= TIMEOUTS)
+            return None
+        except self._refusals as refusal:  # it answers: this command is at fault, or it has no room
+            self._failed(type(refusal).__name__, False)
+            return None
+        except self._faults as fault:
+            self._failed(type(fault).__name__, True)
+            return None
+        self._late = 0
+        return answer
+
+    def _failed(self, why: str, broken: bool) -> None:
+        self.counts["faults"] += 1
+        if broken and self.up:
+            self.up = False
+            log.warning("redis gone: local cache and quotas only", why=why)
+            self._probe = asyncio.create_task(self._until_back())
+
+    async def _until_back(self) -> None:
+        pause, since = FIRST_PROBE_S, time.monotonic()
+        while not await self._answers():
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PROBE_S)
+        self.up, self._late = True, 0
+        log.info("redis back", after_s=round(time.monotonic() - since, 3))
+
+    async def _answers(self) -> bool:
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
+                await self._redis.ping()
+        except TimeoutError:
+            return False
+        except self._faults:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        if self._probe is not None:
+            self._probe.cancel()
+            await asyncio.gather(self._probe, return_exceptions=True)
+        await self._redis.aclose()
+
+
+def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...], tuple[type[Exception], ...]]:
+    """A client, what its exceptions are where Redis is gone, and where it refuses a command."""
+    try:
+        from redis.asyncio import BlockingConnectionPool, Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+        from redis.exceptions import RedisError, ResponseError
+    except ImportError:
+        raise ConfigurationError("redis: install assay[redis]") from None
+    try:
+        pool = BlockingConnectionPool.from_url(
+            url, max_connections=CONNECTIONS, timeout=None, retry=Retry(NoBackoff(), 0), socket_connect_timeout=2.0
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"redis.url: {error}") from None
+    return Redis(connection_pool=pool), (RedisError, OSError), (ResponseError,)

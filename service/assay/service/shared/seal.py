@@ -1,0 +1,34 @@
+"""Entries that only holders of the secret can make: version, MAC, payload.
+
+The MAC covers the entry's kind and its full name, so an entry that was changed, or moved under another
+name, is none. No pickle: payloads are msgpack or bytes, and are decoded only after the MAC holds.
+"""
+
+from __future__ import annotations
+
+import hmac
+
+VERSION = b"\x01"
+_MAC = 32
+
+
+class Seal:
+    """Makes and opens entries."""
+
+    def __init__(self, secret: str) -> None:
+        self._key = hmac.digest(secret.encode(), b"assay-redis-entries-1", "sha256")
+
+    def close(self, kind: str, name: str, payload: bytes) -> bytes:
+        """The entry."""
+        return VERSION + self._mac(kind, name, payload) + payload
+
+    def open(self, kind: str, name: str, entry: bytes) -> bytes | None:
+        """The payload, or None where the entry is not ours."""
+        if entry[:1] != VERSION or len(entry) < 1 + _MAC:
+            return None
+        mac, payload = entry[1 : 1 + _MAC], entry[1 + _MAC :]
+        return payload if hmac.compare_digest(mac, self._mac(kind, name, payload)) else None
+
+    def _mac(self, kind: str, name: str, payload: bytes) -> bytes:
+        head = f"{kind}\0{name}\0".encode()
+        return hmac.digest(self._key, head + payload, "sha256")

@@ -1,0 +1,201 @@
+# ruff: noqa: E501
+"""Every published shape becomes rows whose gold its own verifier accepts; faults are named, nothing is unpickled."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.client import Client
+from assay.datasets import ADAPTERS, recognise
+from assay.datasets.adapters.instructions import KINDS, VERIFIES, constraint
+from assay.datasets.audit.golds import gold_of
+
+from .conftest import SHARED, faults_of, rows_of
+
+Write = Callable[..., Path]
+ROWS = int(os.environ.get("ASSAY_ADAPTER_ROWS", "1000"))
+SUM = {"inputs": ["1 2\n", "3 4\n"], "outputs": ["3\n", "7\n"]}
+SOLUTION = "a, b = map(int, input().split())\nprint(a + b)\n"
+
+
+def pickled(text: str) -> bytes:
+    """What `pickle.dumps` makes of a text (protocol 4), written by hand."""
+    data = text.encode()
+    return b"\x80\x04X" + len(data).to_bytes(4, "little") + data + b"\x94."
+
+
+def packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+PRIVATE = packed(pickled(json.dumps([{"input": "5 6", "output": "11", "testtype": "stdin"}])))
+RECORDS: dict[str, dict[str, Any]] = {
+    "gsm8k": {"question": "Two and two?", "answer": "2+2=<<2+2=4>>4\n#### 1,004"},
+    "math": {"problem": "Half?", "solution": "So \\boxed{\\frac{1}{2}}.", "level": "Level 1", "type": "Algebra"},
+    "humaneval": {
+        "task_id": "HumanEval/0", "prompt": "from typing import List\n\ndef f(x: List[int]) -> int:\n    \"\"\"sum\"\"\"\n",
+        "canonical_solution": "    return sum(x)\n", "test": "def check(candidate):\n    assert candidate([1, 2]) == 3\n", "entry_point": "f",
+    },
+    "mbpp": {"task_id": 2, "text": "Add.", "code": "def add(a, b):\n    return a + b", "test_list": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"], "test_setup_code": ""},
+    "bfcl": {
+        "id": "simple_0", "question": [[{"role": "user", "content": "area?"}]],
+        "function": [{"name": "area", "parameters": {"type": "dict", "properties": {"base": {"type": "float"}, "unit": {"type": "string"}}, "required": ["base"]}}],
+        "ground_truth": [{"area": {"base": [10, 10.0], "unit": ["m", ""]}}],
+    },
+    "ifeval": {"key": 1000, "prompt": "Write without commas.", "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"], "kwargs": [{}, {"relation": "at least", "num_words": 5, "keyword": None}]},
+    "apps": {"problem_id": 7, "question": "Add.", "input_output": json.dumps(SUM), "solutions": json.dumps([SOLUTION]), "starter_code": ""},
+    "code_contests": {
+        "name": "1_A", "description": "Add.", "public_tests": {"input": ["1 2\n"], "output": ["3\n"]}, "private_tests": {"input": ["5 5\n"], "output": ["10\n"]},
+        "generated_tests": {"input": [], "output": []}, "solutions": {"language": [2, 3], "solution": ["int main(){}", SOLUTION]}, "time_limit": {"seconds": 2, "nanos": 0},
+    },
+    "live_code_bench": {
+        "question_id": "x1", "question_content": "Add.", "starter_code": "", "metadata": "{}",
+        "public_test_cases": json.dumps([{"input": "1 2", "output": "3", "testtype": "stdin"}]), "private_test_cases": PRIVATE,
+    },
+    "verl": {"data_source": "openai/gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ability": "math", "reward_model": {"style": "rule", "ground_truth": "4"}, "extra_info": {"split": "train", "index": 3}},
+    "trl": {"prompt": [{"role": "user", "content": "2+2?", "tool_calls": None}], "answer": "4"},
+    "open_instruct": {"messages": [{"role": "user", "content": "Say hi, in capitals."}], "ground_truth": json.dumps({"func_name": "validate_uppercase"}), "dataset": "ifeval"},
+    "reasoning_gym": {"dataset": "chain_sum", "entry": {"question": "1 + 1?", "answer": "2", "metadata": {"source_index": 0}}},
+}  # fmt: skip
+GIVEN = {"live_code_bench": f"```python\n{SOLUTION}```", "ifeval": "one two three four five six", "open_instruct": "HI"}
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with Client("embedded:", lanes=1) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", sorted(set(RECORDS) - {"reasoning_gym"}))
+def test_the_gold_of_each_shape_is_accepted(client: Client, name: str) -> None:
+    (row,) = rows_of(name, RECORDS[name])
+    gold = GIVEN.get(name) or gold_of(row)
+    assert row["source"] == name and row["prompt"] and gold is not None
+    item = {key: row[key] for key in ("verifier", "reference", "prompt")}
+    (result,) = client.score([{**item, "completion": gold}])
+    assert result.reward == 1, (result.reason, result.error)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_each_shape_is_recognised_by_its_columns(name: str) -> None:
+    assert recognise(RECORDS[name]).name == name
+
+
+def test_every_adapter_is_shown_here() -> None:
+    assert set(RECORDS) == set(ADAPTERS)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_malformed_record_is_named_and_the_rest_goes_on(write: Write, name: str) -> None:
+    good = RECORDS[name]
+    broken = [{**good, column: value} for column in ADAPTERS[name].columns for value in (None, 5, [], {"x": []}, [[5]])]
+    path = write([good, *broken, "{", good])
+    count, left_out = faults_of(name, path)
+    assert count >= 2 and all(why for _, why in left_out)
+    assert {place for place, _ in left_out} >= {len(broken) + 2}
+    assert count + len(left_out) == len(broken) + 3
+
+
+def test_function_tests_of_every_set() -> None:
+    calls = {"fn_name": "add", "inputs": [[1, 2]], "outputs": [[3]]}
+    (apps,) = rows_of("apps", {**RECORDS["apps"], "input_output": calls})
+    (verl,) = rows_of(
+        "verl", {**RECORDS["verl"], "data_source": "taco", "reward_model": {"ground_truth": json.dumps(calls)}}
+    )
+    functional = json.dumps([{"input": "1\n2", "output": "3", "testtype": "functional"}])
+    lcb = {
+        **RECORDS["live_code_bench"],
+        "metadata": '{"func_name": "add"}',
+        "public_test_cases": functional,
+        "private_test_cases": "",
+    }
+    (live,) = rows_of("live_code_bench", lcb)
+    for row in (apps, verl, live):
+        assert row["reference"]["tests"] == [{"entry_point": "add", "args": [1, 2], "expected": 3}]
+
+
+PLANTED = {
+    "a call": b"cpytest\nfail\n(S'unpickled'\ntR.",
+    "a call, new style": b"\x80\x04\x8c\x06pytest\x8c\x04fail\x93\x8c\x01x\x85R.",
+    "a list": b"\x80\x04]X\x01\x00\x00\x00aa.",
+    "two texts": b"\x80\x04X\x01\x00\x00\x00aX\x01\x00\x00\x00b\x86.",
+    "a number": b"\x80\x04K\x05.",
+    "cut off": pickled("[]")[:-1],
+    "no pickle": b"nonsense",
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_nothing_is_unpickled(write: Write, name: str) -> None:
+    record = {**RECORDS["live_code_bench"], "private_test_cases": packed(PLANTED[name])}
+    _, left_out = faults_of("live_code_bench", write([record]))
+    assert [why for _, why in left_out] == ["column private_test_cases is neither JSON nor a packed text"]
+
+
+def test_a_packed_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.datasets.adapters.competitive._LONGEST_PRIVATE", 1 << 20)
+    bomb = packed(b"x" * (8 << 20))
+    _, left_out = faults_of("live_code_bench", write([{**RECORDS["live_code_bench"], "private_test_cases": bomb}]))
+    assert "longer than" in left_out[0][1]
+
+
+PARAMS = {
+    "keywords": ["a"], "forbidden_words": ["b"], "keyword": "c", "frequency": 2, "relation": "at least", "letter": "d", "let_frequency": 3,
+    "let_relation": "less than", "language": "de", "num_sentences": 2, "num_words": 3, "num_paragraphs": 2, "nth_paragraph": 1, "first_word": "e",
+    "num_placeholders": 1, "postscript_marker": "P.S.", "num_bullets": 2, "num_highlights": 1, "section_spliter": "Section", "num_sections": 2,
+    "prompt_to_repeat": "f", "end_phrase": "g", "capital_frequency": 1, "capital_relation": "at least",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_instruction_of_ifeval_is_a_constraint(client: Client, kind: str) -> None:
+    reference = {"constraints": [constraint(kind, PARAMS)], "aggregate": "all"}
+    (result,) = client.score([{"verifier": "format", "reference": reference, "completion": "A text."}])
+    assert result.error is None
+
+
+def test_every_function_of_open_instruct_is_a_constraint() -> None:
+    for name, (kind, names) in VERIFIES.items():
+        theirs = {ours: their for their, ours in names.items()}
+        asked = {theirs.get(key, key): value for key, value in PARAMS.items()} | {
+            "func_name": name,
+            "quantifier": "at least",
+        }
+        (row,) = rows_of("open_instruct", {**RECORDS["open_instruct"], "ground_truth": json.dumps(asked)})
+        assert row["reference"]["constraints"][0]["type"], (name, kind)
+
+
+def test_a_reference_of_the_users_own() -> None:
+    (row,) = rows_of(
+        "trl",
+        {"prompt": "2+2?", "gold": "4"},
+        verifier="exact",
+        reference={"mode": "number", "gold": "{gold}", "extract": "last_number"},
+    )
+    assert (row["verifier"], row["reference"]["gold"]) == ("exact", "4")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_memory_does_not_grow_with_the_file(write: Write, name: str) -> None:
+    """`ASSAY_ADAPTER_ROWS=100000` in `make soak`."""
+    path = write(json.dumps(RECORDS[name]) for _ in range(ROWS))
+    tracemalloc.start()
+    count, left_out = faults_of(name, path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (count, left_out) == (ROWS, []) and peak < 4 << 20
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no ../shared here")
+def test_published_files_come_through_whole(tmp_path: Path) -> None:
+    for name, file, count in (("gsm8k", "gsm8k_test.jsonl", 1319), ("humaneval", "HumanEval.jsonl.gz", 164)):
+        assert faults_of(name, SHARED / "data" / file) == (count, [])

@@ -1,0 +1,123 @@
+"""Configurations: what is wrong is refused before anything is loaded, by name."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tomllib
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.command import RECIPES, read
+from assay.trainer_adapter.grpo.config import load, parse
+from assay.trainer_adapter.grpo.correction import MODES
+from assay.trainer_adapter.grpo.loop import fingerprint, public
+from assay.trainer_adapter.grpo.presets import PRESETS
+from assay.trainer_adapter.grpo.weights import NORMALISERS
+
+from ._tiny import run_of
+
+RECIPE_FILES = sorted((Path(__file__).parents[2] / "trainer_adapter" / Path(*RECIPES.split("."))).glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", RECIPE_FILES, ids=lambda file: file.stem)
+def test_a_bundled_recipe_is_a_configuration(file: Path) -> None:
+    run = read(file.stem, [])
+    assert run.steps > 0 and run == load(file)
+
+
+@pytest.mark.parametrize(
+    ("override", "fault"),
+    [
+        ("rollout.top_p=0.9", "top_p must be 1"),
+        ("rollout.top_k=50", "top_k 0"),
+        ("rollout.temperature=0", "greater than 0"),
+        ("rollout.temprature=1", "rollout.temprature"),
+        ("algorithm.name=ppo", "no such algorithm; there are grpo"),
+        ("eval.k=[8]", "k lies between 1 and samples"),
+        ("algorithm.beta=-1", "greater than or equal to 0"),
+        ("steps=0", "steps"),
+        ("model.dtype=float16", "model.dtype"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(override: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=fault):
+        read("demo", [override])
+
+
+def test_beta_without_a_kl_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="beta > 0 with kl = none"):
+        read("demo", ["algorithm.beta=0.1", "algorithm.kl=none"])
+
+
+def test_what_a_completion_or_key_holds_is_in_no_message() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read("demo", ["reward.api_key=5"])
+    assert "5" not in str(caught.value).replace("string", "")
+
+
+def test_an_unknown_recipe_names_those_that_there_are() -> None:
+    with pytest.raises(ConfigurationError, match="demo, gsm8k, smollm2"):
+        read("nothing", [])
+
+
+def test_every_preset_can_be_overridden_column_by_column() -> None:
+    for name, preset in PRESETS.items():
+        run = read("demo", [f"algorithm.name={name}", "algorithm.dynamic_sampling=false"])
+        assert run.algorithm.preset().loss == preset.loss
+    changed = read("demo", ["algorithm.clip_high=0.5", "algorithm.normaliser=constant"]).algorithm.preset()
+    assert (changed.loss.clip_high, changed.loss.clip_low, changed.normaliser) == (0.5, 0.2, "constant")
+
+
+def test_a_key_is_in_no_file_of_the_run_and_no_fingerprint(paths: dict[str, str]) -> None:
+    run, other = run_of(paths, "reward.api_key='secret'"), run_of(paths)
+    assert "secret" not in public(run) and fingerprint(run) == fingerprint(other)
+
+
+def test_a_fingerprint_changes_with_what_changes_the_numbers(paths: dict[str, str]) -> None:
+    assert fingerprint(run_of(paths, "seed=9")) != fingerprint(run_of(paths))
+    assert fingerprint(run_of(paths, "reward.url=http://elsewhere")) == fingerprint(run_of(paths))
+
+
+def test_the_labs_recipe_is_the_labs_task() -> None:
+    table = tomllib.loads((RECIPE_FILES[0].parent / "gsm8k.toml").read_text())
+    assert table["model"]["path"] == "Qwen/Qwen2.5-1.5B-Instruct" and "boxed" in table["data"]["system"]
+    assert table["reward"]["reference"]["extract"] == "boxed"
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_pages_file_is_a_configuration() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", (DOCS / "train.md").read_text(), re.DOTALL)
+    assert parse(tomllib.loads(block), "docs").rollout.group == 8
+    uncommented = re.sub(r"^# (?=\w+ = )", "", block, flags=re.MULTILINE)
+    assert parse(tomllib.loads(uncommented), "docs").rollout.thinking is not None
+
+
+def test_the_page_of_losses_names_every_algorithm_normaliser_and_correction() -> None:
+    page = (DOCS / "losses.md").read_text()
+    for name in (*PRESETS, *NORMALISERS, *MODES[1:]):
+        assert f"`{name}`" in page, name
+
+
+def test_the_command_line_reads_a_recipe() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "train",
+        "demo",
+        "--out",
+        "nowhere",
+        "--check",
+        "--seed",
+        "3",
+        "--set",
+        "steps=7",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "demo: dapo, 7 steps of 64 x 8" in done.stdout
+    wrong = subprocess.run([*command, "--set", "rollout.top_p=0.5"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "top_p must be 1" in wrong.stderr

@@ -1,0 +1,52 @@
+"""Redis gone or slow: hits are lost and nothing else, no request waits for it, and it is used again when it is back."""
+
+import asyncio
+import time
+
+import httpx
+
+from ..http.conftest import exact
+from .conftest import RedisServer, metric, replica
+from .test_replicas import score
+
+
+async def until_redis_is(up: bool, http: httpx.AsyncClient) -> None:
+    until = time.monotonic() + 20
+    while await metric(http, "assay_redis_up") != up:
+        assert time.monotonic() < until
+        await asyncio.sleep(0.05)
+
+
+async def test_redis_gone_costs_hits_and_nothing_else(redis_server: RedisServer) -> None:
+    async with replica(redis_server) as one:
+        await score(one, exact("5"))
+        redis_server.kill()
+        told = [await score(one, exact(f"{n}"), exact("4")) for n in range(20)]
+        assert [[item["reward"] for item in both] for both in told] == [[float(n == 4), 1.0] for n in range(20)]
+        await until_redis_is(False, one)
+        redis_server.start()
+        await until_redis_is(True, one)
+        hits = await metric(one, "assay_redis_misses_total")
+        await score(one, exact("again"))
+        assert await metric(one, "assay_redis_misses_total") == hits + 1, "it is asked again"
+
+
+async def test_a_redis_that_hangs_is_waited_for_a_moment_only(redis_server: RedisServer) -> None:
+    async with replica(redis_server, timeout_ms=5) as one:
+        await score(one, exact("5"))
+        redis_server.freeze()
+        started = time.monotonic()
+        for n in range(40):
+            await score(one, exact(f"{n}"))
+        assert time.monotonic() - started < 8
+        await until_redis_is(False, one)
+        redis_server.thaw()
+        await until_redis_is(True, one)
+
+
+async def test_a_redis_that_was_never_there_does_not_keep_the_service_from_starting(redis_server: RedisServer) -> None:
+    redis_server.kill()
+    async with replica(redis_server, quota={"items": 2}) as one:
+        assert [item["reward"] for item in await score(one, exact("4"), exact("5"))] == [1.0, 0.0]
+        refused = await one.post("/v1/score", json={"items": [exact("6")]})
+        assert (refused.status_code, refused.json()["quota"]) == (429, "items"), "quotas hold, replica by replica"

@@ -1,0 +1,85 @@
+"""Checkpoints: weights and optimizer in safetensors, the place of the run in JSON; a resumed run is the same run.
+
+A checkpoint is written beside its place and renamed, so a killed run leaves whole ones only. Random numbers and
+the learning rate are functions of the step, so nothing of them is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.policy import Policy
+
+FOLDER = "checkpoints"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run stands: steps done, prompts drawn, and a fingerprint of what it must be resumed with."""
+
+    step: int
+    cursor: int
+    fingerprint: str
+    seconds: float = 0.0
+
+
+def save(out: Path, place: Place, policy: Policy, optimizer: Any, *, keep: int) -> Path:
+    """Write a checkpoint; all but the last `keep` go."""
+    from safetensors.torch import save_file
+
+    target = out / FOLDER / f"step-{place.step:06d}"
+    draft = target.with_name(target.name + ".draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    policy.save(draft)
+    save_file(_flat(optimizer), draft / "optimizer.safetensors")
+    (draft / "place.json").write_text(json.dumps(asdict(place)))
+    shutil.rmtree(target, ignore_errors=True)
+    os.rename(draft, target)
+    for old in list_all(out)[:-keep]:
+        shutil.rmtree(old)
+    return target
+
+
+def list_all(out: Path) -> list[Path]:
+    """Whole checkpoints, oldest first."""
+    return sorted(path for path in (out / FOLDER).glob("step-*") if path.suffix != ".draft" and path.is_dir())
+
+
+def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -> Place:
+    """Load a checkpoint. Raises `ConfigurationError` if it is another configuration's."""
+    from safetensors.torch import load_file
+
+    place = Place(**json.loads((folder / "place.json").read_text()))
+    if place.fingerprint != fingerprint:
+        raise ConfigurationError(f"{folder}: made under another configuration; use another --out, or the same file")
+    policy.restore(folder)
+    _unflat(optimizer, load_file(folder / "optimizer.safetensors"))
+    return place
+
+
+def _flat(optimizer: Any) -> dict[str, Any]:
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{name}": value.detach().cpu().contiguous().clone()
+        for index, entries in state.items()
+        for name, value in entries.items()
+        if isinstance(value, torch.Tensor)
+    }
+
+
+def _unflat(optimizer: Any, tensors: dict[str, Any]) -> None:
+    whole = optimizer.state_dict()
+    state: dict[int, dict[str, Any]] = {}
+    for name, value in tensors.items():
+        index, _, field = name.partition(".")
+        state.setdefault(int(index), {})[field] = value
+    optimizer.load_state_dict({**whole, "state": state})

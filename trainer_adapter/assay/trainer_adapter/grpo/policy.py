@@ -1,0 +1,213 @@
+"""The policy: a causal model of transformers, its hidden states at the tokens that train, and its loss.
+
+What trains is fp32 (`dtype = bfloat16` runs the forward under autocast); logits, loss and optimizer are fp32. A head
+that is one matrix goes through the fused path; one that scales, caps or adds a bias goes through logits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.batch import Batch
+from assay.trainer_adapter.grpo.config import Lora, Model
+from assay.trainer_adapter.grpo.kernels import Backend
+from assay.trainer_adapter.grpo.kernels.linear import product32
+from assay.trainer_adapter.grpo.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.objective import head_loss, logits_loss, token_logp
+
+_SCALED_HEADS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
+LOGP_ROWS = 4096
+"""Rows whose logits exist at once where only log-probs are wanted."""
+
+
+class Policy:
+    """A model and its tokenizer."""
+
+    def __init__(self, model: Any, tokenizer: Any, *, backend: Backend = "auto", autocast: bool = False) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.backend, self._autocast = backend, autocast
+        self.device = next(model.parameters()).device
+        self.adapted = hasattr(model, "disable_adapter")
+        inner = model.get_base_model() if self.adapted else model
+        self._decoder, self._head = inner.get_decoder(), inner.get_output_embeddings()
+        scaled = any(getattr(inner.config.get_text_config(), name, None) for name in _SCALED_HEADS)
+        plain = isinstance(self._head, torch.nn.Linear) and self._head.bias is None
+        self._fused = plain and not scaled and not hasattr(self._head, "lora_A")
+        self._inner = inner
+        known = inspect.signature(inner.forward).parameters
+        self._cache_argument = "cache" if "cache" in known else "past_key_values"
+        # transformers 5.2x renamed it
+
+    @classmethod
+    def load(cls, settings: Model) -> Policy:
+        """From a folder or a name. Raises `ConfigurationError`."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(settings.path)
+            model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=_stored(settings))
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"model.path: {error}") from error
+        model.to(_device(settings.device))
+        if settings.gradient_checkpointing:
+            # transformers 5.2x renamed it
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
+        if settings.lora is not None:
+            model = _adapted(model, settings.lora, settings.gradient_checkpointing)
+        return cls(model, tokenizer, backend=settings.backend, autocast=settings.dtype == "bfloat16")
+
+    def parameters(self) -> list[Any]:
+        """Those that train, in a fixed order."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """Token ids that end a completion."""
+        found = [self.tokenizer.eos_token_id]
+        config = getattr(self._inner, "generation_config", None)
+        more = getattr(config, "eos_token_id", None)
+        found += more if isinstance(more, list) else [more]
+        return frozenset(int(one) for one in found if one is not None)
+
+    @contextlib.contextmanager
+    def precision(self) -> Iterator[None]:
+        """Autocast where the model runs in bfloat16."""
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self._autocast):
+            yield
+
+    def hidden(self, batch: Batch) -> Tensor:
+        """Hidden states [N, H] from which the batch's tokens are predicted."""
+        with self.precision():
+            out = self._decoder(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False)
+        states = out.last_hidden_state
+        return states.reshape(-1, states.shape[-1])[batch.rows]
+
+    def loss(self, batch: Batch, rows: Rows, spec: LossSpec, *, temperature: float) -> tuple[Tensor, Any]:
+        """The loss of a micro-batch and its `Stats`."""
+        hidden = self.hidden(batch)
+        if self._fused:
+            hidden, weight = self._operands(hidden)
+            return head_loss(hidden, weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
+        logits = self._logits(hidden)
+        return logits_loss(logits, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
+
+    def _operands(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Both operands of the head's product, in the type that the model runs in; the product itself is fp32."""
+        kind = torch.bfloat16 if self._autocast else self._head.weight.dtype
+        return hidden.to(kind), self._head.weight.to(kind)
+
+    def next_logits(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """fp32 logits after the last token of each row, and the cache: what a generator samples from.
+
+        The same head in the same precision as the loss: sampled and trained log-probs differ by noise only.
+        """
+        held = {} if cache is None else {self._cache_argument: cache}
+        with self.precision():
+            out = self._decoder(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, **held)
+        return self._logits(out.last_hidden_state[:, -1]), out[self._cache_argument]
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """fp32 logits of the head, with what the model does to them."""
+        if self._fused:
+            part, weight = self._operands(hidden)
+            return product32(part, weight.t())
+        config = self._inner.config.get_text_config()
+        logits = self._head(hidden.to(self._head.weight.dtype)).float()
+        if getattr(config, "logits_scaling", None):
+            logits = logits / config.logits_scaling
+        if getattr(config, "logit_scale", None):
+            logits = logits * config.logit_scale
+        cap = getattr(config, "final_logit_softcapping", None)
+        return torch.tanh(logits / cap) * cap if cap else logits
+
+    @torch.no_grad()
+    def logps(self, batch: Batch, *, temperature: float) -> Tensor:
+        """Log-probs of the batch's tokens, fp32."""
+        hidden = self.hidden(batch)
+        parts = [
+            token_logp(self._logits(part), tokens, temperature=temperature)[0]
+            for part, tokens in zip(hidden.split(LOGP_ROWS), batch.tokens.split(LOGP_ROWS), strict=True)
+        ]
+        return torch.cat(parts) if parts else hidden.new_zeros(0)
+
+    def reference(self, settings: Model) -> Policy:
+        """The frozen policy that KL is measured from: adapters off, a model of its own, or a copy of this one."""
+        if settings.reference is not None:
+            return Policy.load(settings.model_copy(update={"path": settings.reference, "lora": None})).frozen()
+        if self.adapted:
+            return _WithoutAdapters(self)
+        return Policy(copy.deepcopy(self.model), self.tokenizer, backend=self.backend, autocast=self._autocast).frozen()
+
+    def frozen(self) -> Policy:
+        """Itself, without gradients."""
+        self.model.requires_grad_(False).eval()
+        return self
+
+    def save(self, folder: Path) -> None:
+        """The weights (safetensors; adapters alone where there are any) and the tokenizer."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def restore(self, folder: Path) -> None:
+        """The weights of `save`, bit for bit."""
+        from safetensors.torch import load_file
+
+        if self.adapted:
+            from peft import set_peft_model_state_dict
+
+            set_peft_model_state_dict(self.model, load_file(folder / "adapter_model.safetensors"))
+            return
+        tensors: dict[str, Any] = {}
+        for part in sorted(folder.glob("model*.safetensors")):
+            tensors.update(load_file(part))
+        missing, unexpected = self.model.load_state_dict(tensors, strict=False)
+        tied = set(getattr(self.model, "_tied_weights_keys", None) or ())
+        if set(missing) - tied or unexpected:
+            raise ConfigurationError(f"{folder}: not the weights of this model")
+
+
+class _WithoutAdapters(Policy):
+    """The base model under the adapters of a policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.__dict__.update(vars(policy))
+
+    def logps(self, batch: Batch, *, temperature: float) -> Tensor:
+        """Log-probs with the adapters off."""
+        with self.model.disable_adapter():
+            return super().logps(batch, temperature=temperature)
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _stored(settings: Model) -> torch.dtype:
+    """fp32 for what trains; a base under adapters is frozen, and kept as it runs (peft keeps adapters in fp32)."""
+    frozen = settings.lora is not None and settings.dtype == "bfloat16"
+    return torch.bfloat16 if frozen else torch.float32
+
+
+def _adapted(model: Any, lora: Lora, checkpointing: bool) -> Any:
+    from peft import LoraConfig, get_peft_model
+
+    if checkpointing:
+        model.enable_input_require_grads()
+    config = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=lora.target, task_type="CAUSAL_LM"
+    )
+    return get_peft_model(model, config)
