@@ -1,5 +1,8 @@
 """Configurations: what is wrong is refused before anything is loaded, by name."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,9 +10,11 @@ import tomllib
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.command import RECIPES, read
-from assay.trainer_adapter.grpo.config import load
+from assay.trainer_adapter.grpo.config import load, parse
+from assay.trainer_adapter.grpo.correction import MODES
 from assay.trainer_adapter.grpo.loop import fingerprint, public
 from assay.trainer_adapter.grpo.presets import PRESETS
+from assay.trainer_adapter.grpo.weights import NORMALISERS
 
 from ._tiny import run_of
 
@@ -79,3 +84,40 @@ def test_the_labs_recipe_is_the_labs_task() -> None:
     table = tomllib.loads((RECIPE_FILES[0].parent / "gsm8k.toml").read_text())
     assert table["model"]["path"] == "Qwen/Qwen2.5-1.5B-Instruct" and "boxed" in table["data"]["system"]
     assert table["reward"]["reference"]["extract"] == "boxed"
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_pages_file_is_a_configuration() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", (DOCS / "train.md").read_text(), re.DOTALL)
+    assert parse(tomllib.loads(block), "docs").rollout.group == 8
+    uncommented = re.sub(r"^# (?=\w+ = )", "", block, flags=re.MULTILINE)
+    assert parse(tomllib.loads(uncommented), "docs").rollout.thinking is not None
+
+
+def test_the_page_of_losses_names_every_algorithm_normaliser_and_correction() -> None:
+    page = (DOCS / "losses.md").read_text()
+    for name in (*PRESETS, *NORMALISERS, *MODES[1:]):
+        assert f"`{name}`" in page, name
+
+
+def test_the_command_line_reads_a_recipe() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "train",
+        "demo",
+        "--out",
+        "nowhere",
+        "--check",
+        "--seed",
+        "3",
+        "--set",
+        "steps=7",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "demo: dapo, 7 steps of 64 x 8" in done.stdout
+    wrong = subprocess.run([*command, "--set", "rollout.top_p=0.5"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "top_p must be 1" in wrong.stderr

@@ -124,6 +124,7 @@ VARIANTS = {
     "dapo, corrected": ["algorithm.correction=token_truncate", "optimizer.minibatches=2"],
     "reinforce++": ["algorithm.name=reinforce_pp", "algorithm.beta=0.01"],
     "lora": ["model.lora={rank=4, alpha=8}", "algorithm.beta=0.1", "algorithm.name=grpo"],
+    "lora, bfloat16": ["model.lora={rank=4, alpha=8}", "model.dtype=bfloat16"],
     "bfloat16": ["model.dtype=bfloat16"],
     "gradient checkpointing": ["model.gradient_checkpointing=true"],
     "kernels": ["model.backend=triton"],

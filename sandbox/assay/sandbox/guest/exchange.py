@@ -57,6 +57,10 @@ class Exchange(Channel):
         """The form of any value: by content, or as a handle."""
         return values.Encoder(self._handle_of).encode(value)
 
+    def encode_function(self, function: Any) -> Any:
+        """The form of a function of this end that the other may call."""
+        return self._make_handle(function, "fn")
+
     def keep(self, value: Any) -> int:
         """A handle for an object of this end."""
         number = self._handles.get(id(value))

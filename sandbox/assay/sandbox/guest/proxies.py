@@ -9,69 +9,17 @@ give could be compared with a tolerance. So does whatever it gave.
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import inspect
 import numbers
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from assay.sandbox.guest.operations import METADATA, NAMED, OPERATIONS, PLAIN, special, unsupported
+
 if TYPE_CHECKING:
     from assay.sandbox.guest.relay import Peer
-
-
-def unsupported(*_: Any) -> Any:
-    """What an operation that does not exist does."""
-    raise TypeError("unsupported operation")
-
-
-def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    return lambda mine, other: operation(other, mine)
-
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int, "float": float,
-    "complex": complex, "abs": abs, "round": round, "iter": iter, "next": next, "reversed": reversed,
-    "format": format, "call": lambda target, *args, **keywords: target(*args, **keywords),
-    "dir": dir, "bytes": bytes, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
-    "enter": lambda target: type(target).__enter__(target),
-    "exit": lambda target, error: type(target).__exit__(target, error and type(error), error, None),
-    "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
-    "delitem": operator.delitem, "index": operator.index,
-    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{name: getattr(operator, name) for name in ("neg", "pos", "invert")},
-    "copy": copy.copy, "deepcopy": copy.deepcopy, "asdict": dataclasses.asdict, "astuple": dataclasses.astuple,
-    "replace": lambda target, **changes: dataclasses.replace(target, **changes),
-    "is_dataclass": dataclasses.is_dataclass,
-    "signature": lambda target: [
-        [each.name, int(each.kind), each.default is not each.empty, repr(each.default)]
-        for each in inspect.signature(target).parameters.values()
-    ],
-}  # fmt: skip
-_BINARY = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-)
-for _name in _BINARY:
-    OPERATIONS[_name] = getattr(operator, _name)
-    OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
-    OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
-METADATA = ("__name__", "__qualname__", "__doc__", "__annotations__")
-"""What a function says of itself; each end tells the other."""
 
 
 class Remote:
@@ -189,6 +137,8 @@ class RemoteThing(Remote):
     """An object of a class that the tests do not name."""
 
     _difference = False
+    _plain = False
+    """Whether its class is one of plain values, made from `int`, `list` and the like."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__array", "__dataframe", "__dataclass")):
@@ -205,15 +155,21 @@ class RemoteThing(Remote):
         if self is other:
             return True
         if not isinstance(other, RemoteThing):
-            return False
+            return self._holds(other)
         for side in (self, other):
             side._peer.check_honest(side._handle)
         return self._peer.operate("eq", self._handle, (other,)) is True
 
     def __ne__(self, other: object) -> bool:
         if not isinstance(other, RemoteThing):
-            return True
+            return not self._holds(other)
         return self._peer.operate("ne", self._handle, (other,)) is True
+
+    def _holds(self, other: Any) -> bool:
+        """Whether an instance of a subclass of `int`, `str`, `list`, … holds that, compared here by content."""
+        if not self._plain or self._difference:
+            return False
+        return bool(self._peer.operate("content", self._handle) == other)
 
     def __hash__(self) -> int:
         return int(self._peer.operate("hash", self._handle))
@@ -314,32 +270,31 @@ THING_METHODS: dict[str, Any] = {
 }  # fmt: skip
 """Operators that tell the object nothing of what the tests expect, by the name of their special method."""
 _ALWAYS = ("eq", "ne", "lt", "le", "gt", "ge", "hash", "dir", "repr", "str", "format", "bytes", "contains")
-NAMED = ("copy", "deepcopy", "asdict", "astuple", "replace", "is_dataclass", "signature")
-"""Operations that are asked for by name: of the program's objects, never of the tests'."""
 OBJECT_METHODS: dict[str, Any] = {
     **{name: _forward(name) for name in OPERATIONS if name not in (*_ALWAYS, *NAMED, *THING_METHODS)},
     **THING_METHODS, "contains": _contains,
 }  # fmt: skip
 
 
-def special(name: str) -> str:
-    """The special method of an operation: `and_` -> `__and__`."""
-    return f"__{name.rstrip('_')}__"
+def _defines(kind: type, name: str) -> bool:
+    """Whether the class has the method, by itself or a base; its metaclass does not count."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) is not None
 
 
 @cache
 def operations_of(kind: Any) -> str:
     """The operations that instances of a class of this end have: bits in hexadecimal, in the order of the table."""
-    have = (getattr(kind, special(name), None) is not None for name in OBJECT_METHODS)
+    have = [_defines(kind, special(name)) for name in OBJECT_METHODS] + [bool(PLAIN & set(kind.__mro__))]
     return format(sum(1 << place for place, has in enumerate(have) if has), "x")
 
 
 @cache
 def methods_for(operations: str, *, named: bool) -> dict[str, Any]:
     """Special methods for a proxy's class, of those that the other end says it has. Raises `ValueError`."""
-    offered, bits = (OBJECT_METHODS if named else THING_METHODS), int(operations[:64], 16)
+    offered, bits = (OBJECT_METHODS if named else THING_METHODS), int(operations[:32], 16)
     names = (name for place, name in enumerate(OBJECT_METHODS) if bits >> place & 1)
-    return {special(name): offered[name] for name in names if name in offered}
+    methods = {special(name): offered[name] for name in names if name in offered}
+    return {**methods, "_plain": True} if bits >> len(OBJECT_METHODS) & 1 else methods
 
 
 @cache

@@ -118,7 +118,15 @@ class Runner:
             return
         if not name.startswith("test") or hasattr(_plain(case, name), FIXTURE):
             return
+        if self._was_called_with_more(member):
+            return
         self._rows(member, Place({"module": self._module, "class": scope}, case=case), marks, name=name)
+
+    def _was_called_with_more(self, member: Any) -> bool:
+        """Whether the script has called a method itself, with arguments that no fixture could give."""
+        if getattr(member, "__qualname__", "") not in self._entered or bool(getattr(member, MARKS, None)):
+            return False
+        return any(name not in self._makers and name not in BUILTIN for name in _parameters(member))
 
     def _rows(self, test: Any, place: Place, marks: list[Any], *, name: str = "") -> None:
         """Run a test for each row of its tables and each parameter of its fixtures."""

@@ -26,7 +26,9 @@ class Tests:
 
     def __init__(self, tree: ast.Module, *, free: set[str]) -> None:
         self._free = free
-        self._loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self._loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
+            node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+        }
         self._deleted = {
             node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
         }

@@ -23,7 +23,7 @@ from assay.sandbox.guest import exceptions, sideeffects, values
 from assay.sandbox.guest.channel import PeerGone
 from assay.sandbox.guest.exchange import TESTS_FILE, Exchange, is_own
 from assay.sandbox.guest.mutable import is_mutable, refill
-from assay.sandbox.guest.proxies import METADATA, NAMED, OPERATIONS, unsupported
+from assay.sandbox.guest.operations import METADATA, NAMED, OPERATIONS, unsupported
 
 __all__ = ["TESTS_FILE", "LyingObject", "Peer", "PeerGone"]
 _ENDS = ("next", "anext")

@@ -5,6 +5,7 @@ It holds no test and no expectation; whatever it sends is a value.
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from typing import Any
@@ -20,7 +21,8 @@ def run(head: Head, blobs: list[bytes]) -> int:
     """Serve until the tests close the relay; returns the exit code."""
     recorder, streams = sideeffects.Recorder(), (sys.stdout, sys.stderr)
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution", done=recorder.take)
-    wanted = peer.receive()["want"]
+    asked = peer.receive()
+    wanted = asked["want"]
     recorder.install()
     try:
         module, given = calls.load(head, blobs, extra={})
@@ -28,6 +30,8 @@ def run(head: Head, blobs: list[bytes]) -> int:
         program.report(error)
         peer.send({"failed": stdtypes.exception_names(type(error))})
         return 1
+    if "input" in asked:
+        builtins.input = peer.decode(asked["input"])
     recorder.take()  # what the program does while it is imported, no test sees
     names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
     offered = {name: names[name] for name in wanted if name in names}

@@ -72,8 +72,9 @@ class LocalGenerator:
         model.eval()
         try:
             step = max(1, self._batch // how.samples)
-            for start in range(0, len(draws), step):
-                self._chunk(draws[start : start + step], how, deliver, enough)
+            with self._policy.precision():  # around all of it: autocast then casts each weight once
+                for start in range(0, len(draws), step):
+                    self._chunk(draws[start : start + step], how, deliver, enough)
         finally:
             model.train(was_training)
 
@@ -95,7 +96,7 @@ class LocalGenerator:
         pad = self._policy.tokenizer.pad_token_id or 0
         ids = [[pad] * (width - len(draw.prompt.ids)) + list(draw.prompt.ids) for draw in draws]
         mask = [[0] * (width - len(draw.prompt.ids)) + [1] * len(draw.prompt.ids) for draw in draws]
-        return (torch.tensor(one, device=self._policy.device) for one in (ids, mask))  # type: ignore[return-value]
+        return torch.tensor(ids, device=self._policy.device), torch.tensor(mask, device=self._policy.device)
 
 
 class _Decoding:
@@ -135,8 +136,9 @@ class _Decoding:
             if ended or step == self._how.max_tokens - 1:
                 row.done = True
                 self._deliver(self._sample(row, truncated=not ended))
+        over = {draw for draw in {row.draw for row in self._rows if not row.done} if self._enough(draw)}
         for row in self._rows:
-            row.done = row.done or self._enough(row.draw)
+            row.done = row.done or row.draw in over
 
     def _grow(self, row: _Row, token: int, logp: float) -> None:
         self._owner.tokens += 1

@@ -1,6 +1,6 @@
 """The policy: a causal model of transformers, its hidden states at the tokens that train, and its loss.
 
-Parameters are fp32 (`dtype = bfloat16` runs the forward under autocast); head, loss and optimizer stay fp32. A head
+What trains is fp32 (`dtype = bfloat16` runs the forward under autocast); logits, loss and optimizer are fp32. A head
 that is one matrix goes through the fused path; one that scales, caps or adds a bias goes through logits.
 """
 
@@ -56,7 +56,7 @@ class Policy:
         logging.disable_progress_bar()
         try:
             tokenizer = AutoTokenizer.from_pretrained(settings.path)
-            model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=torch.float32)
+            model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=_stored(settings))
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"model.path: {error}") from error
         model.to(_device(settings.device))
@@ -82,13 +82,14 @@ class Policy:
         return frozenset(int(one) for one in found if one is not None)
 
     @contextlib.contextmanager
-    def _precision(self) -> Iterator[None]:
+    def precision(self) -> Iterator[None]:
+        """Autocast where the model runs in bfloat16."""
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self._autocast):
             yield
 
     def hidden(self, batch: Batch) -> Tensor:
         """Hidden states [N, H] from which the batch's tokens are predicted."""
-        with self._precision():
+        with self.precision():
             out = self._decoder(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False)
         states = out.last_hidden_state
         return states.reshape(-1, states.shape[-1])[batch.rows]
@@ -113,7 +114,7 @@ class Policy:
         The same head in the same precision as the loss: sampled and trained log-probs differ by noise only.
         """
         held = {} if cache is None else {self._cache_argument: cache}
-        with self._precision():
+        with self.precision():
             out = self._decoder(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, **held)
         return self._logits(out.last_hidden_state[:, -1]), out[self._cache_argument]
 
@@ -193,6 +194,12 @@ def _device(name: str) -> torch.device:
     if name != "auto":
         return torch.device(name)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _stored(settings: Model) -> torch.dtype:
+    """fp32 for what trains; a base under adapters is frozen, and kept as it runs (peft keeps adapters in fp32)."""
+    frozen = settings.lora is not None and settings.dtype == "bfloat16"
+    return torch.bfloat16 if frozen else torch.float32
 
 
 def _adapted(model: Any, lora: Lora, checkpointing: bool) -> Any:

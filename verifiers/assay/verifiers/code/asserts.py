@@ -42,10 +42,8 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
 def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
     program, told = judge(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
     verdict = _parse(told)
-    if verdict.get("invalid"):
-        raise InvalidReference("test code does not compile", field="tests")
-    if isinstance(verdict.get("lacking"), str):
-        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
+    if not told.startswith(_READY):
+        _refuse(verdict)
     flags = ("lying_object",) if verdict.get("lied") else ()
     if not program.ok:
         return TestOutcome(status=failure_reason(program), run=program, flags=flags)
@@ -56,6 +54,14 @@ def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
     if test.assertions is not None and verdict.get("count") != test.assertions:
         return TestOutcome(status="wrong_output", run=program, flags=("tampering:assertion_count",))
     return TestOutcome(status=PASSED, run=program)
+
+
+def _refuse(verdict: dict[str, Any]) -> None:
+    """Raise what T found wrong with the row, which it says before it is ready or never."""
+    if verdict.get("invalid"):
+        raise InvalidReference("test code does not compile", field="tests")
+    if isinstance(verdict.get("lacking"), str):
+        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
 
 
 def _parse(told: bytes) -> dict[str, Any]:

@@ -21,7 +21,13 @@ from assay.verifiers.matchers.json_schema import compile_schema
 from assay.verifiers.matchers.patterns import whole_match
 from assay.verifiers.numbers import fraction_of
 
-MISSING: Final = object()
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
 """Stands for the value of a key that is not there."""
 Matcher = Callable[[Any], bool]
 Builder = Callable[[Any, str], Matcher]
