@@ -328,6 +328,7 @@ def test_the_kernels_run_where_they_claim_to() -> None:
 # --- compiled for GPUs that are not here ----------------------------------------------------------
 
 
+@pytest.mark.timeout(1200)
 def test_compiled_ahead_of_time_for_three_gpus_within_the_gates(tmp_path: Path) -> None:
     """No spills, at most 128 registers, 16-byte loads and stores, no fp64; sm_80, sm_90, sm_100."""
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
