@@ -49,5 +49,5 @@ for name in "$@"; do
   environment "$name"
   say "$name"
   # shellcheck disable=SC2046
-  ".venv-$name/bin/python" -m pytest -q -c tests/trainers/trainers.ini --rootdir . -p no:cacheprovider $(folders "$name")
+  ".venv-$name/bin/python" -m pytest -q --durations=5 -c tests/trainers/trainers.ini --rootdir . -p no:cacheprovider $(folders "$name")
 done

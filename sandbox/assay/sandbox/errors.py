@@ -3,7 +3,8 @@
 SandboxError
 ├── Unavailable        no backend holds here, or the supervisor is gone: retry later or elsewhere
 │   ├── MissingLanguage      no toolchain for that language on this host
-│   └── MissingEnvironment   no package environment of that name on this host
+│   ├── MissingEnvironment   no package environment of that name on this host
+│   └── JailReplaced         a jail that the lane still named is gone: ask for another
 └── LimitTooHigh       a limit above this host's ceiling: refused, never clamped
 """
 
@@ -24,6 +25,10 @@ class MissingLanguage(Unavailable):
 
 class MissingEnvironment(Unavailable):
     """No such package environment on this host."""
+
+
+class JailReplaced(Unavailable):
+    """The supervisor has ended the jail meanwhile; the slot asks for another, callers never see this."""
 
 
 class LimitTooHigh(SandboxError):

@@ -20,7 +20,7 @@ from functools import cache
 
 from assay.sandbox import limits as limits_
 from assay.sandbox import wire
-from assay.sandbox.errors import MissingEnvironment, MissingLanguage, Unavailable
+from assay.sandbox.errors import JailReplaced, MissingEnvironment, MissingLanguage, Unavailable
 from assay.sandbox.execution import Execution, JailLost, collect
 from assay.sandbox.jails import JailKind
 from assay.sandbox.languages import Toolchain, table
@@ -28,7 +28,7 @@ from assay.sandbox.spec import RunResult, RunSpec, Status
 
 FD_VARIABLE = "ASSAY_SANDBOX_FD"
 _CPU_SPARE = 0.9
-_FAULTS = {"MissingEnvironment": MissingEnvironment, "MissingLanguage": MissingLanguage}
+_FAULTS = {kind.__name__: kind for kind in (MissingEnvironment, MissingLanguage, JailReplaced)}
 
 
 @dataclass
@@ -83,17 +83,46 @@ class Slot:
         """
         for spec in specs:
             limits_.check(spec.limits, with_runtime=True)
+        kinds = frozenset(_kind(spec) for spec in specs)
         try:
-            jails = [self._jail(spec) for spec in specs]
-            executions = [self._start(jail, spec) for jail, spec in zip(jails, specs, strict=True)]
+            for spec in specs:
+                self._jail(spec, kinds)
+            started = self._start_all(specs, kinds)
         finally:
             for fd in close_after_start:
                 os.close(fd)
-        collect(executions)
+        collect([execution for _, execution in started])
         alone = len(specs) == 1
-        return [self._finish(jail, run, retry=alone) for jail, run in zip(jails, executions, strict=True)]
+        return [self._finish(jail, execution, retry=alone) for jail, execution in started]
 
-    def _start(self, jail: _Jail, spec: RunSpec) -> Execution:
+    def _start_all(self, specs: Sequence[RunSpec], kinds: frozenset[JailKind]) -> list[tuple[_Jail, Execution]]:
+        started: list[tuple[_Jail, Execution]] = []
+        try:
+            for spec in specs:
+                started.append(self._start(spec, kinds))
+        except BaseException:
+            for jail, execution in started:
+                execution.close()
+                self._drop(jail)  # with the run that nobody will wait for
+            raise
+        return started
+
+    def _start(self, spec: RunSpec, kinds: frozenset[JailKind]) -> tuple[_Jail, Execution]:
+        """Send a run to its jail; one that is gone by now has started nothing and is replaced, once."""
+        for _ in range(2):
+            jail = self._jail(spec, kinds)
+            try:
+                execution = self._send(jail, spec)
+            except JailReplaced:
+                self._forget(jail)
+                continue
+            if not execution.lost:
+                return jail, execution
+            execution.close()
+            self._drop(jail)
+        raise Unavailable("a jail could not be given a run")
+
+    def _send(self, jail: _Jail, spec: RunSpec) -> Execution:
         wanted = (spec.limits.memory_mb, spec.limits.processes)
         if jail.limited and jail.limits != wanted:
             self._call({"do": "limit", "id": jail.number, "memory_mb": wanted[0], "processes": wanted[1]})
@@ -126,35 +155,45 @@ class Slot:
         raise Unavailable("a jail could not start a run")
 
     def _run_fresh(self, spec: RunSpec) -> RunResult:
-        jail = self._jail(spec)
-        execution = self._start(jail, spec)
+        jail, execution = self._start(spec, frozenset([_kind(spec)]))
         collect([execution])
         return self._finish(jail, execution, retry=False)
 
     # -- jails --------------------------------------------------------------------------------------
 
-    def _jail(self, spec: RunSpec) -> _Jail:
-        kind = JailKind(image=spec.image, environment=spec.environment, role=spec.role, owner=spec.owner)
-        if spec.fresh or kind not in self._jails:
-            if kind in self._jails:
-                self._drop(self._jails[kind])
-            self._jails[kind] = self._ask_for(kind, fresh=spec.fresh)
-        return self._jails[kind]
+    def _jail(self, spec: RunSpec, kinds: frozenset[JailKind]) -> _Jail:
+        """The jail for a run (the most recently used last); those of `kinds` stay while it is started."""
+        kind = _kind(spec)
+        jail = self._jails.pop(kind, None)
+        if jail is not None and spec.fresh and jail.runs:
+            self._drop(jail)
+            jail = None
+        self._jails[kind] = jail = jail or self._ask_for(kind, kinds, fresh=spec.fresh)
+        return jail
 
-    def _ask_for(self, kind: JailKind, *, fresh: bool) -> _Jail:
-        answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh})
+    def _ask_for(self, kind: JailKind, kinds: frozenset[JailKind], *, fresh: bool) -> _Jail:
+        spare = [jail.number for held, jail in self._jails.items() if held not in kinds]
+        answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh, "spare": spare})
+        for jail in [jail for jail in self._jails.values() if jail.number in answer["evicted"]]:
+            self._forget(jail)
         return _Jail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
 
-    def _drop(self, jail: _Jail) -> None:
+    def _forget(self, jail: _Jail) -> None:
         self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}
         jail.control.close()
+
+    def _drop(self, jail: _Jail) -> None:
+        self._forget(jail)
         self._call({"do": "drop", "id": jail.number})
 
     def _oom_killed(self, jail: _Jail) -> bool:
         """Whether the kernel has killed a process of the jail for memory since we last asked."""
         if not jail.limited:
             return False
-        kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])
+        try:
+            kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])
+        except JailReplaced:
+            return False
         rose, jail.oom_kills = kills > jail.oom_kills, kills
         return rose
 
@@ -220,6 +259,10 @@ class Slot:
         return answer, received
 
 
+def _kind(spec: RunSpec) -> JailKind:
+    return JailKind(image=spec.image, environment=spec.environment, role=spec.role, owner=spec.owner)
+
+
 def _was_noise(spec: RunSpec, result: RunResult) -> bool:
     if result.status is not Status.TIMEOUT or spec.stdout is not None or not isinstance(spec.stdin, bytes):
         return False
@@ -229,7 +272,9 @@ def _was_noise(spec: RunSpec, result: RunResult) -> bool:
 
 def _ended(status: Status) -> RunResult:
     """The result of a run whose jail died with it."""
-    return RunResult(status=status, exit_code=None, signal=None, wall_s=0.0, cpu_s=0.0, memory_kb=0)
+    return RunResult(
+        status=status, exit_code=None, signal=None, wall_s=0.0, cpu_s=0.0, memory_kb=0, jail_lost=True
+    )  # fmt: skip
 
 
 @cache

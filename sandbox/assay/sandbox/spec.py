@@ -54,7 +54,7 @@ class RunResult:
     """What came of a run. Times in seconds, memory in KiB (peak resident set of the main process).
 
     `exit_code` or `signal` says how the main process ended; both None where it was stopped.
-    `delay_s`: how long a run that timed out had stood ready without a CPU.
+    `delay_s`: how long a run that timed out had stood ready without a CPU. `jail_lost`: the jail died with it.
     """
 
     status: Status
@@ -69,6 +69,7 @@ class RunResult:
     stderr_truncated: bool = False
     outputs: tuple[bytes, ...] = ()
     delay_s: float = 0.0
+    jail_lost: bool = False
 
     @property
     def ok(self) -> bool:

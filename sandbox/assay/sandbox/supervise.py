@@ -1,7 +1,7 @@
 """The supervisor process: owns jails, hands their control sockets to lanes, cleans up after all.
 
 It is not in the path of a run: a lane asks once for a jail and then talks to its zygote directly.
-    lane -> {"do": "jail", kind…}      <- {"id", "limited"} + the zygote's socket
+    lane -> {"do": "jail", kind…}      <- {"id", "limited", "evicted"} + the zygote's socket
             {"do": "limit", id, …}     sets the control group's limits for the runs that follow
             {"do": "fate", id}         is it alive, how many processes were killed for memory
             {"do": "drop", id}         the jail is spent or broken: end it
@@ -20,14 +20,14 @@ import socket
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.sandbox import cgroups, report, wire
 from assay.sandbox.backends import Backend, open_backend
 from assay.sandbox.environments import find
-from assay.sandbox.errors import SandboxError, Unavailable
+from assay.sandbox.errors import JailReplaced, SandboxError, Unavailable
 from assay.sandbox.hostjails import sweep_boxes
 from assay.sandbox.jails import Jail, JailKind
 from assay.sandbox.languages import found_languages
@@ -65,6 +65,8 @@ class _Slot:
     held: OrderedDict[int, _Held] = field(default_factory=OrderedDict)
     warm: _Held | None = None
     starting: _Starting | None = None
+    evicted: list[int] = field(default_factory=list)
+    """Jails that were ended to make room; the lane hears of them with the next jail."""
 
 
 class Server:
@@ -144,14 +146,23 @@ class Server:
             self._finish_start(slot, wait=True)
         if slot.warm and _without_owner(kind) == slot.warm.kind and not message.get("fresh"):
             held, slot.warm = slot.warm, None
+            self._make_room(slot, message.get("spare", ()))
             self._hand_over(slot, _Held(held.jail, kind, held.uid_index))
             return
+        self._make_room(slot, message.get("spare", ()))
         self._start(slot, kind, waiting=True)
 
+    def _make_room(self, slot: _Slot, spare: Sequence[int]) -> None:
+        """End jails until one more fits: of those that the lane can spare, in its order, and no other."""
+        for number in spare:
+            if len(slot.held) < self._settings.jails_per_slot:
+                return
+            held = slot.held.pop(number, None)
+            if held is not None:
+                slot.evicted.append(number)
+                self._end(held)
+
     def _start(self, slot: _Slot, kind: JailKind, *, waiting: bool) -> None:
-        while len(slot.held) >= self._settings.jails_per_slot:
-            _, oldest = slot.held.popitem(last=False)
-            self._end(oldest)
         environment = find(kind.environment, self._environments)
         index = min(set(range(len(self._uids) + 1)) - self._uids)
         jail = self._backend.start(kind, environment, label=f"{slot.number}-{self._next_id}", index=index)
@@ -192,7 +203,9 @@ class Server:
             "id": self._next_id,
             "limited": held.jail.group is not None,
             "runs": self._settings.runs_per_jail,
+            "evicted": slot.evicted,
         }
+        slot.evicted = []
         self._answer(slot, answer, held.jail.control.fileno())
 
     def _do_limit(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
@@ -217,8 +230,7 @@ class Server:
     def _held(self, slot: _Slot, message: wire.Message) -> _Held:
         held = slot.held.get(message["id"])
         if held is None:
-            raise Unavailable("the jail was replaced")
-        slot.held.move_to_end(message["id"])
+            raise JailReplaced("the jail was replaced")
         return held
 
     def _end(self, held: _Held) -> None:

@@ -1,5 +1,7 @@
 """The excuse suite: nothing that a completion does buys it a null, and nobody else pays for it."""
 
+import json
+
 import pytest
 
 from .conftest import Asker, item
@@ -61,3 +63,12 @@ async def test_what_a_lane_can_still_do_afterwards(ask: Asker) -> None:
 async def test_lanes_see_nothing_of_the_callers_environment(ask: Asker) -> None:
     (result,) = await ask(item("", "environment"))
     assert result["reward"] == 1
+
+
+@pytest.mark.parametrize("number", ["1e999", "1e-99999999999999999999", "0." + "1" * 5000])
+async def test_no_number_in_a_call_excuses_it(ask: Asker, number: str) -> None:
+    call = {"function": {"name": "f", "arguments": {"x": "NUMBER"}}}
+    row = item([{"role": "assistant", "tool_calls": [call]}], "tool", {"expect": {"no_call": True}})
+    body = json.dumps({"items": [row]}).replace('"NUMBER"', number).encode()
+    (result,) = await ask.finish(ask.engine.submit(ask.engine.intake.read_json(body, owner="")))
+    assert (result["reward"], result["reason"]) == (0, "malformed_call")

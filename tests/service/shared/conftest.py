@@ -80,9 +80,11 @@ def _served() -> Iterator[RedisServer]:
 
 
 @asynccontextmanager
-async def replica(server: RedisServer, *, secret: str = SECRET, timeout_ms: float = 200, **settings: Any) -> Any:
+async def replica(
+    server: RedisServer, *, secret: str = SECRET, timeout_ms: float = 200, worth_us: float = 0, **settings: Any
+) -> Any:
     """A replica with this Redis, as a client that speaks ASGI to it."""
-    redis = {"url": server.url, "secret": secret, "timeout_ms": timeout_ms}
+    redis = {"url": server.url, "secret": secret, "timeout_ms": timeout_ms, "worth_us": worth_us}
     app = create_app(Settings(lanes=1, warm=(), sandbox_backends=(), redis=redis, **settings))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)

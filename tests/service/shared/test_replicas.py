@@ -90,6 +90,30 @@ async def test_an_evicted_entry_is_a_miss(pair: Pair, lasting_redis: RedisServer
     assert (await score(pair[1], exact("gone")))[0]["cached"] is False
 
 
+async def test_what_costs_less_than_asking_is_not_shared(lasting_redis: RedisServer) -> None:
+    async with replica(lasting_redis, keys=("alpha",), worth_us=1e9) as one:
+        (told,) = await score(one, exact("cheap"))
+        assert await metric(one, "assay_redis_misses_total") == 0
+    with Redis.from_url(lasting_redis.url) as redis:
+        assert not redis.keys(f"*{told['item_key']}")
+
+
+async def test_keys_that_somebody_has_spoiled_cost_nothing_else(pair: Pair, lasting_redis: RedisServer) -> None:
+    await score(pair[0], exact("q"), key="beta")
+    with Redis.from_url(lasting_redis.url) as redis:
+        until = time.monotonic() + 10
+        while not (names := redis.keys("assay:q1:*")) and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        for name in names:
+            redis.set(name, b"no hash")
+        await asyncio.sleep(0.5)
+        assert [await metric(http, "assay_redis_up") for http in pair] == [1, 1]
+        for name in names:
+            redis.delete(name)
+            redis.hset(name, "stranger", b"\x01junk")
+    await score(pair[1], exact("q2"), key="beta")
+
+
 async def test_another_secret_opens_nothing(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("secret")))
     async with replica(lasting_redis, secret="t" * 32, keys=("alpha",)) as stranger:

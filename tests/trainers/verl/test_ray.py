@@ -16,12 +16,20 @@ from .._service import Service
 from ._batch import batch, configured
 from .test_reward_loop import SAID, SOON, TRUTH, WANTED
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
+TRIES = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
 def local_ray() -> Iterator[None]:
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    for attempt in range(TRIES):
+        try:
+            ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+            break
+        except Exception:  # Ray gives a node 30 s to start, whatever else the machine does
+            ray.shutdown()
+            if attempt == TRIES - 1:
+                raise
     yield
     ray.shutdown()
 

@@ -25,7 +25,7 @@ WANTED = [1.0, 0.0, 0.5, 1.0, 0.0]
 SOON = "+reward.custom_reward_function.reward_kwargs.deadline_s=1"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own() -> Iterator[Service]:
     """A service that may be killed."""
     one = Service()
@@ -53,17 +53,15 @@ def test_every_manager_scores_a_batch_with_a_faulty_row_in_it(manager: str, serv
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_an_outage_stops_the_run_and_never_gives_a_number(manager: str, own: Service) -> None:
-    config = configured(own.http, manager, SOON)
-    assert len(scored(config, batch(SAID, TRUTH))) == len(SAID)
-    own.kill()
+def test_an_outage_stops_the_run_and_never_gives_a_number(manager: str) -> None:
+    config = configured(f"http://127.0.0.1:{free_port()}", manager, SOON)
     started = time.monotonic()
     with pytest.raises(Stopped, match="have no verdict"):
         scored(config, batch(SAID, TRUTH))
     assert time.monotonic() - started < 30
 
 
-@pytest.mark.parametrize("manager", ["naive", "rate_limited"])
+@pytest.mark.parametrize("manager", ["dapo", "rate_limited"])
 def test_an_outage_shorter_than_the_deadline_is_borne(manager: str, own: Service) -> None:
     config = configured(own.http, manager)
     scored(config, batch(SAID, TRUTH))

@@ -1,7 +1,6 @@
 """OpenRLHF's own rollout code (its engine is a stand-in) asks our wire, and our file, for rewards."""
 
 import asyncio
-import json
 import re
 import threading
 from pathlib import Path
@@ -13,7 +12,7 @@ import torch
 from openrlhf.utils.agent import SingleTurnAgentExecutor
 
 from .._service import ROOT, Service
-from .conftest import MAPPED
+from .conftest import boxed
 
 PROMPT, END = "<|im_start|>2+2? ", "<|im_end|>"
 
@@ -45,7 +44,7 @@ def rollout(executor: SingleTurnAgentExecutor, said: str, label: Any) -> dict[st
     [("4", "4", 1.0, 1.0), ("5", "4", 0.0, 1.0), ("4", None, 0.5, 0.0), ("1" * 40, "1" * 40, 1.0, 1.0)],
 )
 def test_a_rollout_gets_its_reward_by_url(wires: Service, said: str, label: Any, reward: float, graded: float) -> None:
-    told = rollout(SingleTurnAgentExecutor([f"{wires.http}/get_reward"]), said + END, label)
+    told = rollout(SingleTurnAgentExecutor([f"{wires.http}/get_reward"]), boxed(said) + END, label)
     assert (told["reward"], told["scores"]) == ([reward], [reward])
     assert told["extra_logs"]["assay_graded"] == graded
     torch.tensor(list(told["extra_logs"].values()))  # what OpenRLHF does with them
@@ -61,17 +60,17 @@ def test_the_pages_file_is_loaded_and_asked(service: Service, tmp_path: Path) ->
     assert rollout(executor, r"\boxed{5}" + END, "4")["reward"] == [0.0]
 
 
-def test_an_outage_that_its_tries_outlast_costs_nothing() -> None:
-    one = Service(WIRES=json.dumps({"openrlhf": MAPPED}))
+def test_an_outage_that_its_tries_outlast_costs_nothing(page: Path) -> None:
+    one = Service(CONFIG=str(page))
     executor = SingleTurnAgentExecutor([f"{one.http}/get_reward"])
     try:
         one.kill()
         back = threading.Timer(0.2, one.start)
         back.start()
-        told = rollout(executor, "4" + END, "4")
+        told = rollout(executor, boxed(4) + END, "4")
         back.join()
         # Five tries, a second apart: it waited, or it has no reward. A 0 it never has.
         assert told["reward"] in ([1.0], None)
-        assert rollout(executor, "4" + END, "4")["reward"] == [1.0]
+        assert rollout(executor, boxed(4) + END, "4")["reward"] == [1.0]
     finally:
         one.kill()

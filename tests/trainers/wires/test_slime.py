@@ -1,16 +1,16 @@
 """slime's remote reward as its trainer asks for it: many at once, ten tries, the answer is the reward."""
 
 import asyncio
-import json
 import random
 import threading
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
 from .._service import Service
-from .conftest import MAPPED
+from .conftest import boxed
 
 TRIES, TOTAL_S, CONNECTIONS = 10, 120, 64
 
@@ -38,8 +38,8 @@ def rewards(url: str, samples: list[dict[str, Any]]) -> list[Any]:
     return asyncio.run(all_of_them())
 
 
-def sample(said: str, label: Any, prompt: Any = "2+2?") -> dict[str, Any]:
-    return {"prompt": prompt, "response": said, "label": label}
+def sample(said: Any, label: Any, prompt: Any = "2+2?") -> dict[str, Any]:
+    return {"prompt": prompt, "response": boxed(said), "label": label}
 
 
 def test_the_answer_is_the_reward(wires: Service) -> None:
@@ -49,22 +49,22 @@ def test_the_answer_is_the_reward(wires: Service) -> None:
 
 
 def test_many_at_once_keep_their_order(wires: Service) -> None:
-    told = rewards(f"{wires.http}/slime", [sample(str(n), str(n - n % 2)) for n in range(512)])
+    told = rewards(f"{wires.http}/slime", [sample(n, str(n - n % 2)) for n in range(512)])
     assert told == [float(n % 2 == 0) for n in range(512)]
 
 
-def test_a_full_queue_and_an_outage_are_borne_by_its_tries() -> None:
-    one = Service(WIRES=json.dumps({"slime": MAPPED}), LIMITS__QUEUE_ITEMS="8", CACHE_MB="0")
+def test_a_full_queue_and_an_outage_are_borne_by_its_tries(page: Path) -> None:
+    one = Service(CONFIG=str(page), LIMITS__QUEUE_ITEMS="8", CACHE_MB="0")
     try:
         threading.Timer(0.1, lambda: (one.kill(), one.start())).start()
-        told = rewards(f"{one.http}/slime", [sample(str(n), str(n - n % 2)) for n in range(128)])
+        told = rewards(f"{one.http}/slime", [sample(n, str(n - n % 2)) for n in range(128)])
         assert told == [float(n % 2 == 0) for n in range(128)]
     finally:
         one.kill()
 
 
-def test_what_never_gets_a_verdict_is_raised_and_never_a_number() -> None:
-    one = Service(WIRES=json.dumps({"slime": {**MAPPED, "row_fault": "refuse"}}))
+def test_what_never_gets_a_verdict_is_raised_and_never_a_number(page: Path) -> None:
+    one = Service(CONFIG=str(page), WIRES__SLIME__ROW_FAULT="refuse")
     try:
         with pytest.raises(aiohttp.ClientResponseError):
             rewards(f"{one.http}/slime", [sample("4", None)])

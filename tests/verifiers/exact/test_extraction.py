@@ -174,3 +174,15 @@ def test_many_final_stops_cost_linear_time() -> None:
 def test_with_a_tolerance_each_member_has_one_of_its_own(text: str, right: float) -> None:
     row = {"mode": "set", "gold": ["1", "1.2"], "extract": "whole", "item": "number", "tol": {"abs": 0.1}}
     assert reward(text, **row) == right
+
+
+@pytest.mark.parametrize("text", [r"\boxed{\boxed{8}}", r"\boxed{ \fbox{8} }", r"\fbox{\boxed{\boxed{8}}}"])
+def test_a_box_in_a_box_is_one_answer(text: str) -> None:
+    assert number(text, "boxed") == 1
+
+
+@pytest.mark.parametrize(
+    "text", [r"\boxed{\boxed{8} or 9}", r"\boxed{\boxed{9}\boxed{8}}", "\\boxed{" * 9999 + "8" + "}" * 9999]
+)
+def test_a_box_that_holds_more_than_a_box_is_what_it_holds(text: str) -> None:
+    assert number(text, "boxed") == 0

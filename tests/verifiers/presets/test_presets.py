@@ -23,6 +23,14 @@ def test_r1_zero_pays_accuracy_and_format() -> None:
     assert reward("r1_zero", RIGHT.removeprefix("<think>"), {**MATH, "think_prefilled": True}, prefill="<think>") == 2
 
 
+def test_r1_zero_reads_an_answer_without_a_box() -> None:
+    plain = "<think>It is 6 times 7.</think>\n<answer>42</answer>"
+    assert reward("r1_zero", plain, MATH) == 2 and reward("r1_zero", plain.replace("42", "41"), MATH) == 1
+    assert reward("r1_zero", plain, {"reference": {"answer": "42", "extract": "boxed_last"}}) == 1
+    exact = {"mode": "string", "gold": "42", "extract": "answer_tag"}
+    assert reward("r1_zero", plain, {"reference": exact, "verifier": "exact"}) == 2
+
+
 def test_r1_adds_language_and_a_judge_and_has_no_verdict_without_one() -> None:
     assert reward("r1", RIGHT, MATH, scores={"judge": 0.5}) == pytest.approx(1 + 0.5 + 0.1 + 0.1)
     mixed = RIGHT.replace("times", "乘以乘以乘以乘以乘以")
@@ -60,6 +68,7 @@ def test_every_preset_says_what_it_is() -> None:
         {"preset": "dapo"},
         {"preset": "dapo", "params": {"refrence": {}}},
         {"preset": "dapo", "params": {**MATH, "max": "long"}},
+        {"preset": "r1_zero", "params": {"reference": "42"}},
         {"preset": "dapo", "params": {**MATH, "cache": 50_000}},
         {"preset": "olmo", "params": {"domain": "poetry"}},
         {"preset": "olmo", "params": {"domain": []}},

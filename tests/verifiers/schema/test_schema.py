@@ -126,3 +126,25 @@ def test_hostile_text_costs_its_length(text: str) -> None:
     start = time.process_time()
     assert score(HOSTILE[text], {"type": "string", "pattern": "^(a+)+$"}) == 0
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("tool", ["f", None])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>\n<function=f>\n<parameter=a>\n12\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>12</arg_value>\n</tool_call>",
+    ],
+)
+def test_bare_text_of_a_call_is_typed_by_the_rows_own_schema(text: str, tool: str | None) -> None:
+    reference = {"schema": {"properties": {"a": {"type": "string"}}}, "mode": "tool_call", "gold": {"a": "12"}}
+    assert verdict("schema", text, reference | ({"tool": tool} if tool else {})).reward == 1
+    number = {**reference, "schema": {"properties": {"a": {"type": "integer"}}}, "gold": {"a": 12}}
+    assert verdict("schema", text, number).reward == 1
+
+
+def test_the_tool_of_a_row_is_declared() -> None:
+    reference = {"schema": {"required": ["a"]}, "mode": "tool_call", "tool": "f"}
+    for text in ('{"name": "f", "parameters": {"a": 1}}', "[f(a=1)]"):
+        assert verdict("schema", text, reference).reward == 1
+        assert verdict("schema", text.replace("f", "g", 1), reference).reward == 0

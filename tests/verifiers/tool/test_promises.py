@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from assay.verifiers import InvalidItem
+from assay.verifiers.numbers import Lexeme
 
 from .._scoring import refused, verdict
 from ._writers import hermes, openai
@@ -203,6 +204,93 @@ def test_the_answer_stands_in_a_result(answer: str, expected: int) -> None:
     assert score(completion, {"answer_from_tool": {"tool": "search"}}) == expected
 
 
+@pytest.mark.parametrize(
+    ("result", "answer", "expected"),
+    [
+        ('{"name":"caf\\u00e9"}', "café", 1),
+        ('{"t":"line1\\nline2"}', "line1\nline2", 1),
+        ('{"t":"line1\\nline2"}', "nline2", 0),
+        ('{"path": "C:\\\\tmp"}', "C:\\tmp", 1),
+        ('{"depth": 1204}', "1204", 1),
+        ("not json: \\n", "\\n", 1),
+        ("\u221242", "42", 0),
+        ("\u221242", "-42", 1),
+        ("-42", "\u221242", 1),
+    ],
+)
+def test_the_answer_is_looked_for_in_what_the_result_says_not_in_its_escapes(
+    result: str, answer: str, expected: int
+) -> None:
+    assert score(searched([("a", result)], answer=answer), {"answer_from_tool": {"tool": "search"}}) == expected
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        {"retrieval": {"tool": "look", "gold_ids": ["d1"], "k": 1, "mode": "any", "id_path": "/*/id"}},
+        {"output": {"tool": "look", "not_error": True}},
+        {"answer_from_tool": {"tool": "look"}},
+    ],
+    ids=str,
+)
+def test_a_tool_that_is_not_declared_fails_every_expectation_of_results(expect: dict[str, Any]) -> None:
+    good = searched([("a", found("d1"))], tool="look", answer="d1")
+    assert score(good, expect, tools=TOOLS) == 1
+    assert score([*good, *openai([("rm_rf", {})])], expect, tools=TOOLS) == 0
+
+
+@pytest.mark.parametrize(
+    ("match", "text", "expected"),
+    [
+        ({"$not": 5}, "5", 0),
+        ({"$not": "5"}, "5", 0),
+        ({"$not": 5}, "6", 1),
+        ({"$not": {"$contains": "rror"}}, '["Error"]', 0),
+        ({"$all": [{"$not": 5}, {"$ignore": True}]}, "5", 0),
+        ({"$any": [{"$not": {"$any": [5, 6]}}, 7]}, "5", 0),
+        ({"$len": {"$not": 3}}, "[1, 2, 3]", 0),
+        ({"$len": 3}, "abc", 1),
+        ("5", "5", 1),
+        (5, "5", 1),
+        ({"$re": r"\d+"}, "55", 1),
+        ({"$contains": "b"}, '["a", "b"]', 1),
+        ("plain", "plain", 1),
+    ],
+    ids=str,
+)
+def test_an_output_is_judged_as_value_and_text_and_a_negation_negates_both(
+    match: Any, text: str, expected: int
+) -> None:
+    assert score(searched([("a", text)]), {"output": {"tool": "search", "match": match}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Exceptional result", False), ("Error: x", True), (" error 5", True), ("Exception in thread", True),
+        ("Errors:", True), ("Errorless", False), ("Traceback (most recent call last):", True), ("No error", False),
+    ],
+)  # fmt: skip
+def test_a_result_says_that_it_is_an_error(text: str, error: bool) -> None:
+    assert score(searched([("a", text)]), {"output": {"tool": "search", "not_error": True}}) == (not error)
+
+
+def test_read_only_may_stand_inside_of_openais_function() -> None:
+    tools = [{"type": "function", "function": {"name": name, "read_only": name == "look"}} for name in ("f", "look")]
+    assert score(openai([READ, CALL]), wants(CALL, extra_calls="read_only"), tools=tools) == 1
+    assert score(openai([CALL, CALL]), wants(CALL, extra_calls="read_only"), tools=tools) == 0
+
+
+def test_bare_text_is_typed_by_what_its_schema_refers_to() -> None:
+    parameters = {"properties": {"s": {"$ref": "#/$defs/S"}, "n": {"$ref": "#/$defs/N"}, "loop": {"$ref": "#/$defs/L"}}}
+    parameters["$defs"] = {"S": {"type": "string"}, "N": {"anyOf": [{"type": "integer"}]}, "L": {"$ref": "#/$defs/L"}}
+    args = {"s": "1", "n": 1, "loop": 1}
+    text = (
+        "<tool_call>f" + "".join(f"<arg_key>{key}</arg_key><arg_value>1</arg_value>" for key in args) + "</tool_call>"
+    )
+    assert score(text, wants(("f", args)), tools=[{"name": "f", "parameters": parameters}]) == 1
+
+
 def test_any_of_takes_the_best() -> None:
     expect = {"any_of": [wants(CALL), {"no_call": True}]}
     assert [score(text, expect) for text in (hermes([CALL]), "no", hermes([("g", {})]))] == [1, 1, 0]
@@ -221,6 +309,7 @@ def test_any_of_takes_the_best() -> None:
         {"expect": {"no_call": True}, "syntax": "esperanto"},
         {"expect": {"state": {}, "ignore_paths": [""]}},
         {"expect": {"state": {}, "ignore_paths": ["rows"]}},
+        {"expect": {"state": {"a": 1}, "ignore_paths": ["/*"]}},
         {"expect": {"retrieval": {**RETRIEVAL, "gold_ids": []}}},
         {"expect": {"output": {"tool": "f"}}},
         {"expect": {"any_of": []}},
@@ -255,10 +344,24 @@ def test_headers_may_start_in_the_template() -> None:
     assert score(text, wants(CALL), syntax="harmony") == 1
 
 
-def test_an_empty_section_is_no_attempt_but_an_open_one_is() -> None:
-    text = "<|tool_calls_section_begin|><|tool_calls_section_end|>"
-    assert score(text, {"no_call": True}, syntax="kimi_k2") == 1
-    assert score(text[:28], {"no_call": True}, syntax="kimi_k2") == 0
+EMPTY = {
+    "kimi_k2": "<|tool_calls_section_begin|><|tool_calls_section_end|>",
+    "deepseek_v3": "<｜tool▁calls▁begin｜><｜tool▁calls▁end｜>",
+    "deepseek_v31": "<｜tool▁calls▁begin｜>",
+    "pythonic": "<function_calls>\n</function_calls>",
+    "llama3_json": "<|python_tag|>",
+    "mistral": "[TOOL_CALLS]",
+    "hermes": "<tool_call></tool_call>",
+    "harmony": "<|channel|>commentary to=functions.f",
+}
+
+
+@pytest.mark.parametrize("syntax", EMPTY)
+def test_markup_without_a_call_is_a_failed_attempt(syntax: str) -> None:
+    for named in (syntax, "auto"):
+        assert verdict("tool", EMPTY[syntax], {"expect": {"no_call": True}, "syntax": named}).reason == "malformed_call"
+    for mark in ("<|tool_call_start|>", "<|python_start|>", "<|tool_calls_section_begin|>"):
+        assert score(f"{mark} well", {"no_call": True}) == 0
 
 
 def test_magistrals_thinking_holds_no_calls() -> None:
@@ -267,12 +370,12 @@ def test_magistrals_thinking_holds_no_calls() -> None:
 
 
 def test_numbers_that_a_float_cannot_hold_come_from_both_sides_alike() -> None:
-    class Lexeme(float):
-        __str__ = __repr__ = lambda self: "1.00000000000000000000001"
-
-    message = [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": Lexeme(1)}}}]}]
-    result = verdict("tool", message, {"expect": wants(("f", {"a": {"$num": 1}}))})
-    assert (result.reward, result.extracted) == (1, [{"name": "f", "args": {"a": 1}}])
+    written = "1.00000000000000000000001"
+    message = [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": Lexeme(written)}}}]}]
+    text = f'<tool_call>{{"name": "f", "arguments": {{"a": {written}}}}}</tool_call>'
+    for completion in (message, text):
+        assert score(completion, wants(("f", {"a": {"$num": 1}}))) == 0
+        assert score(completion, wants(("f", {"a": {"$num": 1, "abs": 1e-20}}))) == 1
     large = 10**30 + 1
     assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large}))) == 1
     assert score(hermes([("f", {"a": large})]), wants(("f", {"a": large - 1}))) == 0

@@ -42,5 +42,6 @@ class GivenVerifier(Verifier[GivenReference, GivenSpec]):
             field = "score" if spec.name is None else f"scores.{spec.name}"
             raise InvalidItem("no score was given", field=field)
         explanation = {"why": "the score was given", "from": spec.name or "the row"} if candidate.explain else {}
-        correctness = float(score) if 0 <= score <= 1 else None
-        return Verdict(reward=float(score), score=correctness, reason="given", extracted=score, explanation=explanation)
+        score = float(score)
+        correctness = score if 0 <= score <= 1 else None
+        return Verdict(reward=score, score=correctness, reason="given", extracted=score, explanation=explanation)

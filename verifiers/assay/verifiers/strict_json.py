@@ -2,19 +2,21 @@
 
 Refused: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, nesting deeper than
 200, an integer of more than 4,300 digits, lone surrogates. Messages name the place, never the input.
+What a number is worth: `numbers`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 from typing import Any
 
 import jiter
 
+from assay.verifiers import numbers
+from assay.verifiers.numbers import DIGITS_LIMIT
+
 DEPTH_LIMIT = 200
-DIGITS_LIMIT = 4300
 
 
 class JsonFault(ValueError):
@@ -64,8 +66,8 @@ def _fault(message: str) -> JsonFault:
 def value_of(text: str) -> Any:
     """The JSON value that a text is, trimmed of JSON white space. Raises JsonFault.
 
-    Numbers are exact where they are whole (`5.0` is 5, 2^53 + 1 stays itself); a number out of a float's
-    range is a fault, like every other kind of text that is not strict JSON.
+    Numbers are exact (`5.0` is 5, 2^53 + 1 and 6.02e23 stay themselves); a number out of a float's range or of more
+    than 4,300 digits is a fault, like every other kind of text that is not strict JSON.
     """
     try:
         return exact(parse(text.strip(" \t\r\n").encode()))
@@ -74,7 +76,7 @@ def value_of(text: str) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """A parsed value with plain numbers: int where whole, else the nearest float. Raises JsonFault out of its range."""
+    """A JSON value with every number in its one form (`numbers.exact`). Raises JsonFault where one has none."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -82,14 +84,29 @@ def exact(value: Any) -> Any:
         return {key: exact(item) for key, item in value.items()}
     if kind is list:
         return [exact(item) for item in value]
-    return _number(str(value))
+    try:
+        return numbers.exact(value if isinstance(value, float) else numbers.written(str(value)))
+    except numbers.NumberFault as fault:
+        code = "number_out_of_range" if fault.limit is None else "number_too_long"
+        raise JsonFault(code, str(fault), fault.limit) from None
 
 
-def _number(text: str) -> int | float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise JsonFault("number_out_of_range", "a number out of a float's range")
-    if not number.is_integer():
-        return number
-    whole = Decimal(text)
-    return int(whole) if whole == whole.to_integral_value() else number
+def plain(value: Any) -> Any:
+    """A parsed value with floats for numbers that are written as floats (5.0 stays one). Never raises."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is dict:
+        return {key: plain(item) for key, item in value.items()}
+    if kind is list:
+        return [plain(item) for item in value]
+    return numbers.written(str(value))
+
+
+def holds_lexemes(value: Any, *, infinite: bool = False) -> bool:
+    """Whether a number in it is more than a float can hold; `infinite`: by its magnitude."""
+    if isinstance(value, dict):
+        return any(holds_lexemes(item, infinite=infinite) for item in value.values())
+    if isinstance(value, list):
+        return any(holds_lexemes(item, infinite=infinite) for item in value)
+    return isinstance(value, numbers.Lexeme) and (not infinite or math.isinf(value))

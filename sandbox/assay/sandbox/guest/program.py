@@ -105,6 +105,12 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:
         report(error)
+    flushed = end_module(module)
+    return code if flushed else code or 120
+
+
+def end_module(module: types.ModuleType) -> bool:
+    """Run atexit hooks and finalisers, and flush what was printed; False if that failed."""
     atexit._run_exitfuncs()
     replaced = sys.stdout is not sys.__stdout__
     if replaced:
@@ -114,8 +120,7 @@ def run_to_end(body: Callable[[], object], module: types.ModuleType) -> int:
         sys.stdout = sys.__stdout__  # as the interpreter does before it drops the globals
     with contextlib.suppress(BaseException):
         _tear_down(module)
-    flushed = (_flush(sys.__stdout__) or replaced) and flushed
-    return code if flushed else code or 120
+    return (_flush(sys.__stdout__) or replaced) and flushed
 
 
 def _flush(stream: Any) -> bool:
@@ -164,8 +169,8 @@ def _tear_down(module: types.ModuleType) -> None:
 def execute(head: Head, blobs: list[bytes]) -> int:
     """Replace the process by `argv`; with `exec_fd`, by the executable behind that descriptor."""
     write_files(head, blobs)
-    for name in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(name, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN if head.get("ignore_sigpipe") else signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     soft_stack = head.get("stack_mb")
     if soft_stack:
         hard = resource.getrlimit(resource.RLIMIT_STACK)[1]

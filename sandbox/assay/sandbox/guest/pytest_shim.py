@@ -1,128 +1,159 @@
 """As much of pytest as test code of datasets uses, as a module `pytest` inside the tests' jail.
 
-`raises`, `approx`, `fixture`, `mark.parametrize`, `param`, `fail`, `skip`, `importorskip`, `capsys`. Other marks
-do nothing. Not covered: plugins, conftest files, fixtures of scope wider than a test.
+`raises`, `warns`, `approx`, `fixture`, `mark` (parametrize, skip, skipif, xfail, usefixtures; others do nothing),
+`param`, `fail`, `skip`, `importorskip`. What runs tests is `pytest_run`, what refuses a row `pytest_static`.
+Not covered: plugins, conftest files, hooks.
 """
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import importlib
-import inspect
-import io
-import itertools
-import math
 import re
 import sys
 import types
 import unittest
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from assay.sandbox.guest.pytest_approx import approx
 
-class _Raised:
+FIXTURE, MARKS = "__assay_fixture__", "__assay_marks__"
+
+
+class Raised:
     """What `raises` gives to its block."""
 
     value: BaseException
     type: Any = None
+    tb: Any = None
+
+    @property
+    def typename(self) -> str:
+        """The name of the class."""
+        return str(self.type.__name__)
 
     def match(self, pattern: str) -> bool:
         """Whether the message matches."""
         assert re.search(pattern, str(self.value))
         return True
 
+    def exconly(self) -> str:
+        """Class and message in one line."""
+        return f"{self.typename}: {self.value}"
+
 
 @contextlib.contextmanager
-def _raising(expected: Any, match: str | None) -> Iterator[_Raised]:
-    caught = _Raised()
+def _raising(expected: Any, match: Any, check: Any) -> Iterator[Raised]:
+    caught = Raised()
     try:
         yield caught
     except expected as error:
-        caught.value, caught.type = error, type(error)
+        caught.value, caught.type, caught.tb = error, type(error), error.__traceback__
         assert match is None or re.search(match, str(error)), "message does not match"
+        assert check is None or check(error), "check of the exception failed"
     else:
         raise AssertionError("did not raise")
 
 
-def raises(expected: Any, *args: Any, match: str | None = None, **keywords: Any) -> Any:
+def raises(expected: Any, *args: Any, match: Any = None, check: Any = None, **keywords: Any) -> Any:
     """As `pytest.raises`: a context, or a call that must raise."""
     if not args:
-        return _raising(expected, match)
-    with _raising(expected, match) as caught:
+        return _raising(expected, match, check)
+    with _raising(expected, match, check) as caught:
         args[0](*args[1:], **keywords)
     return caught
 
 
-class approx:
-    """As `pytest.approx` for numbers, and lists, tuples and dicts of them."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, expected: Any, rel: float | None = None, abs: float | None = None) -> None:
-        self._expected, self._rel, self._abs = expected, rel, abs
-
-    def __eq__(self, actual: object) -> bool:
-        return self._close(actual, self._expected)
-
-    def _close(self, actual: Any, expected: Any) -> bool:
-        if isinstance(expected, dict):
-            return (
-                isinstance(actual, dict)
-                and actual.keys() == expected.keys()
-                and all(self._close(actual[key], item) for key, item in expected.items())
-            )
-        if isinstance(expected, (list, tuple)):
-            return (
-                isinstance(actual, (list, tuple))
-                and len(actual) == len(expected)
-                and all(self._close(a, b) for a, b in zip(actual, expected, strict=True))
-            )
-        if isinstance(expected, (int, float)) and not isinstance(expected, bool):
-            if not isinstance(actual, (int, float)) or not (math.isfinite(actual) and math.isfinite(expected)):
-                return bool(actual == expected)
-            relative = 1e-6 if self._rel is None and self._abs is None else self._rel or 0.0
-            absolute = 1e-12 if self._abs is None else self._abs
-            return abs(actual - expected) <= max(absolute, relative * abs(expected))
-        return bool(actual == expected)
+@contextlib.contextmanager
+def _warning(expected: Any, match: Any) -> Iterator[list[Any]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+    found = [each for each in caught if issubclass(each.category, expected)]
+    assert any(match is None or re.search(match, str(each.message)) for each in found), "did not warn"
 
 
-def fixture(function: Any = None, **_: Any) -> Any:
-    """As `pytest.fixture`: called anew for every test that names it."""
-    if function is None:
-        return fixture
-    function.__assay_fixture__ = True
-    return function
+def warns(expected: Any = Warning, *args: Any, match: Any = None, **keywords: Any) -> Any:
+    """As `pytest.warns`: a context, or a call that must warn."""
+    if not args:
+        return _warning(expected, match)
+    with _warning(expected, match):
+        return args[0](*args[1:], **keywords)
 
 
-class _Mark:
-    """`pytest.mark`: parametrize works, other marks leave the function as it is."""
-
-    @staticmethod
-    def parametrize(names: Any, rows: Any, **_: Any) -> Any:
-        """Run the test once for every row."""
-        split = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-
-        def mark(function: Any) -> Any:
-            function.__assay_rows__ = [*getattr(function, "__assay_rows__", []), (split, list(rows))]
-            return function
-
-        return mark
-
-    def __getattr__(self, name: str) -> Any:
-        def mark(*args: Any, **_: Any) -> Any:
-            return args[0] if len(args) == 1 and callable(args[0]) else lambda function: function
-
-        return mark
+def deprecated_call(*, match: Any = None) -> Any:
+    """As `pytest.deprecated_call`."""
+    return _warning((DeprecationWarning, PendingDeprecationWarning, FutureWarning), match)
 
 
-class _Param(tuple[Any, ...]):
+@dataclass
+class Fixture:
+    """What `fixture` says of a function."""
+
+    scope: str = "function"
+    autouse: bool = False
+    params: list[Any] = field(default_factory=list)
+    name: str | None = None
+
+
+def fixture(function: Any = None, *, scope: Any = "function", params: Any = None, autouse: bool = False,
+            name: str | None = None, **_: Any) -> Any:  # fmt: skip
+    """As `pytest.fixture`."""
+
+    def mark(maker: Any) -> Any:
+        scope_name = scope if isinstance(scope, str) else "function"
+        setattr(maker, FIXTURE, Fixture(scope_name, autouse, list(params or ()), name))
+        return maker
+
+    return mark if function is None else mark(function)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mark, as a decorator."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    keywords: Any = None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Mark a function or class; with anything else, the same mark with arguments."""
+        if len(args) == 1 and not keywords and self.keywords is None and _is_markable(args[0]):
+            return self._on(args[0])
+        if self.keywords is not None and len(args) == 1 and callable(args[0]):
+            return self._on(args[0])
+        return Mark(self.name, args, keywords)
+
+    def _on(self, thing: Any) -> Any:
+        setattr(thing, MARKS, [*getattr(thing, MARKS, ()), self])
+        return thing
+
+
+def _is_markable(thing: Any) -> bool:
+    return isinstance(thing, (type, types.FunctionType)) or getattr(thing, MARKS, None) is not None
+
+
+class _Marks:
+    """`pytest.mark`."""
+
+    def __getattr__(self, name: str) -> Mark:
+        return Mark(name)
+
+
+class Param(tuple[Any, ...]):
     """`pytest.param`."""
 
+    marks: tuple[Any, ...] = ()
 
-def param(*values: Any, **_: Any) -> Any:
-    """As `pytest.param`; ids and marks are ignored."""
-    return _Param(values)
+
+def param(*values: Any, marks: Any = (), **_: Any) -> Any:
+    """As `pytest.param`; ids are ignored."""
+    made = Param(values)
+    made.marks = tuple(marks) if isinstance(marks, (list, tuple)) else (marks,)
+    return made
 
 
 def fail(reason: str = "", **_: Any) -> None:
@@ -135,77 +166,22 @@ def skip(reason: str = "", **_: Any) -> None:
     raise unittest.SkipTest(reason)
 
 
-def run_function(function: Callable[..., Any], names: dict[str, Any], *bound: Any) -> None:
-    """Run a test function for each of its rows, with its fixtures; generators' ends run too."""
-    tables = getattr(function, "__assay_rows__", [])
-    for combination in itertools.product(*(rows for _, rows in tables)):
-        given: dict[str, Any] = {}
-        for (split, _), row in zip(tables, combination, strict=True):
-            values = tuple(row) if len(split) > 1 or isinstance(row, _Param) else (row,)
-            given.update(zip(split, values, strict=True))
-        with contextlib.ExitStack() as stack:
-            wanted = list(inspect.signature(function).parameters)[len(bound) :]
-            missing = [name for name in wanted if name not in given]
-            given.update({name: _fixture_value(name, names, stack) for name in missing})
-            function(*bound, **given)
+class _Annotation:
+    """Stands for a class of pytest that tests name in annotations."""
 
-
-class _Captured:
-    """The `capsys` fixture."""
-
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self._out, self._err = io.StringIO(), io.StringIO()
-        stack.enter_context(contextlib.redirect_stdout(self._out))
-        stack.enter_context(contextlib.redirect_stderr(self._err))
-
-    def readouterr(self) -> Any:
-        """What was written since the last time: `out` and `err`."""
-        both = [stream.getvalue() for stream in (self._out, self._err)]
-        for stream in (self._out, self._err):
-            stream.seek(0)
-            stream.truncate()
-        return collections.namedtuple("CaptureResult", "out err")(*both)
-
-
-def _fixture_value(name: str, names: dict[str, Any], stack: contextlib.ExitStack) -> Any:
-    if name == "capsys" and name not in names:
-        return _Captured(stack)
-    maker = names.get(name)
-    if not getattr(maker, "__assay_fixture__", False):
-        raise LookupError("no such fixture")
-    needs = {need: _fixture_value(need, names, stack) for need in inspect.signature(maker).parameters}  # type: ignore[arg-type]
-    made = maker(**needs)  # type: ignore[misc]
-    if inspect.isgenerator(made):
-        value = next(made)
-        stack.callback(next, made, None)
-        return value
-    return made
-
-
-def run_class(case: type, names: dict[str, Any]) -> None:
-    """Run the `test*` methods of a pytest-style class, each on a new instance."""
-    for name, method in list(vars(case).items()):
-        if name.startswith("test") and isinstance(method, types.FunctionType):
-            instance = case()
-            for hook in ("setup_method", "setUp"):
-                if hasattr(instance, hook):
-                    _hook(getattr(instance, hook), method)
-            run_function(method, names, instance)
-            if hasattr(instance, "teardown_method"):
-                _hook(instance.teardown_method, method)
-
-
-def _hook(hook: Callable[..., Any], method: Any) -> None:
-    hook(*([method] if inspect.signature(hook).parameters else []))
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls
 
 
 def install() -> None:
-    """Make `import pytest` find this, unless the environment has pytest itself."""
-    try:
-        importlib.import_module("pytest")
-    except ImportError:
-        module = types.ModuleType("pytest")
-        public = (raises, approx, fixture, param, fail, skip)
-        module.__dict__.update({item.__name__: item for item in public})
-        module.__dict__.update(mark=_Mark(), importorskip=importlib.import_module, main=lambda *a, **k: 0)
-        sys.modules["pytest"] = module
+    """Make `import pytest` find this."""
+    module = types.ModuleType("pytest")
+    public = (raises, warns, deprecated_call, approx, fixture, param, fail, skip)
+    module.__dict__.update({item.__name__: item for item in public})
+    module.__dict__.update(
+        mark=_Marks(), importorskip=importlib.import_module, main=lambda *a, **k: 0, yield_fixture=fixture,
+        xfail=skip, exit=skip,
+    )  # fmt: skip
+    for name in ("FixtureRequest", "CaptureFixture", "LogCaptureFixture", "ExceptionInfo", "Function", "Item"):
+        module.__dict__[name] = _Annotation
+    sys.modules["pytest"] = module

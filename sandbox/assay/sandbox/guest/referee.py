@@ -6,6 +6,7 @@ A checker defines `check(stdin, stdout, expected) -> bool`; an interactor `inter
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -32,7 +33,8 @@ def interact(head: Head, blobs: list[bytes]) -> int:
             return _text(line).rstrip("\r\n") if line else None
 
         def write(text: Any) -> None:
-            outgoing.write(str(text).encode())
+            with contextlib.suppress(BrokenPipeError):  # the program has ended: nobody reads, nothing is wrong
+                outgoing.write(str(text).encode())
 
         sys.stdout = sys.stderr
         return _conclude(_load(blobs[0])["interact"](_text(blobs[1]), read, write))

@@ -1,7 +1,8 @@
 """All stdio tests of one Python program in one process: fast, and only a pass of all counts.
 
 Each input is run as `__main__` in a fresh module with descriptors 0 and 1 on files of its own; what it
-printed goes out behind its length. The first exception or non-zero exit ends the process with 1.
+printed goes out behind its length, when what an interpreter does at its end has been done: atexit hooks,
+finalisers. The first exception or non-zero exit ends the process with 1.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def _run_one(code: Any, filename: str, stdin: bytes) -> bytes | None:
         os.dup2(source, target)
         os.close(source)
     sys.stdin, sys.stdout = program.text_stream(0, "rb"), program.text_stream(1, "wb")
+    sys.__stdout__ = sys.stdout  # type: ignore[misc]
     module = program.new_module("__main__", filename)
     try:
         exec(code, module.__dict__)
@@ -50,8 +52,7 @@ def _run_one(code: Any, filename: str, stdin: bytes) -> bytes | None:
         return None
     if threading.active_count() > 1:
         return None  # a thread may still print: not for this mode
-    if not sys.stdout.closed:
-        sys.stdout.flush()
+    program.end_module(module)
     return os.pread(1, os.fstat(1).st_size, 0)
 
 

@@ -5,57 +5,61 @@ It holds no test and no expectation; whatever it sends is a value.
 
 from __future__ import annotations
 
-import io
+import builtins
 import os
 import sys
 from typing import Any
 
-from assay.sandbox.guest import calls, program, relay, stdtypes, values
+from assay.sandbox.guest import calls, program, proxies, relay, sideeffects, stdtypes, values
 
 READ_FD, WRITE_FD = 3, 4
-MAX_ECHO_CHARS = 1 << 16
+_SCALARS = (int, float, str, bool, type(None), tuple, bytes)
 Head = dict[str, Any]
-
-
-class Echoing(io.TextIOWrapper):
-    """Standard output that also keeps what a call prints, so that tests which capture output see it."""
-
-    kept: str = ""
-
-    def write(self, text: str) -> int:
-        """Write, and keep up to a bound."""
-        if len(self.kept) < MAX_ECHO_CHARS:
-            self.kept += str.__str__(text)
-        return super().write(text)
-
-    def take(self) -> str:
-        """What was kept since the last time."""
-        kept, self.kept = self.kept[:MAX_ECHO_CHARS], ""
-        return kept
 
 
 def run(head: Head, blobs: list[bytes]) -> int:
     """Serve until the tests close the relay; returns the exit code."""
-    printed, original = Echoing(sys.stdout.buffer, encoding="utf-8", write_through=True), sys.stdout
-    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution", printed=printed.take)
-    wanted = peer.receive()["want"]
-    sys.stdout = printed
+    recorder, streams = sideeffects.Recorder(), (sys.stdout, sys.stderr)
+    peer = relay.Peer(READ_FD, WRITE_FD, trusting=True, own_module="solution", done=recorder.take)
+    asked = peer.receive()
+    wanted = asked["want"]
+    recorder.install()
     try:
         module, given = calls.load(head, blobs, extra={})
     except Exception as error:
         program.report(error)
         peer.send({"failed": stdtypes.exception_names(type(error))})
         return 1
+    if "input" in asked:
+        builtins.input = peer.decode(asked["input"])
+    recorder.take()  # what the program does while it is imported, no test sees
     names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
-    peer.send({"names": _offers(peer, {name: names[name] for name in wanted if name in names})})
+    offered = {name: names[name] for name in wanted if name in names}
+    peer.send({"names": _offers(peer, offered)})
+    peer.globals = _Globals(module.__dict__, offered).changed
     try:
         while True:
             peer.send(peer.serve(peer.receive()))
     except relay.PeerGone:
         return 0
     finally:
-        sys.stdout = original
+        sys.stdout, sys.stderr = streams
         os.close(WRITE_FD)
+
+
+class _Globals:
+    """Plain global values that the tests have a copy of."""
+
+    def __init__(self, names: dict[str, Any], offered: dict[str, Any]) -> None:
+        self._names = names
+        self._last = {name: item for name, item in offered.items() if type(item) in _SCALARS}
+
+    def changed(self) -> dict[str, Any]:
+        """Those that have another value than when this was last asked."""
+        now = {name: self._names.get(name) for name in self._last}
+        changed = {n: v for n, v in now.items() if v is not self._last[n] and type(v) in _SCALARS}
+        self._last.update(changed)
+        return changed
 
 
 def _offers(peer: relay.Peer, names: dict[str, Any]) -> list[Any]:
@@ -79,7 +83,10 @@ def _is_own_class(item: Any) -> bool:
 def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
     bases = [peer.exported[base] for base in kind.__mro__[1:] if base in peer.exported]
     raised = stdtypes.exception_names(kind) if issubclass(kind, BaseException) else None
-    return {"name": name, "class": peer.encode(kind)["h"], "bases": bases[:1], "raised": raised}
+    return {
+        "name": name, "class": [peer.keep(kind), "cls", peer.exported[kind]], "bases": bases[:1],
+        "raised": raised, "operations": proxies.operations_of(kind),
+    }  # fmt: skip
 
 
 def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
@@ -89,6 +96,6 @@ def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
     if path is not None:
         return {"shared": path}
     try:
-        return {"value": peer.encode(item)}
+        return {"value": peer.encode(item), "live": peer.offer_live(item)}
     except values.TooLarge:
         return None

@@ -6,6 +6,7 @@ parts. A builtin crosses by name: towards the tests only types and exceptions do
 
 from __future__ import annotations
 
+import array
 import builtins
 import collections
 import datetime
@@ -13,7 +14,10 @@ import decimal
 import fractions
 import importlib
 import keyword
+import pathlib
 import sys
+import types
+import uuid
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -21,6 +25,13 @@ from typing import Any
 from assay.sandbox.guest import tables
 
 Encode = Callable[[Any], Any]
+
+_FACTORIES: dict[Any, Any] = {kind.__name__: kind for kind in (list, dict, set, int, float, str, bool, tuple)}
+
+
+def _factory_name(factory: Any) -> str | None:
+    return next((name for name, kind in _FACTORIES.items() if kind is factory), None)
+
 
 _TO_PARTS: dict[type, tuple[str, Callable[[Any], Any]]] = {
     decimal.Decimal: ("decimal", str),
@@ -34,6 +45,15 @@ _TO_PARTS: dict[type, tuple[str, Callable[[Any], Any]]] = {
     collections.deque: ("deque", lambda v: [list(v), v.maxlen]),
     collections.Counter: ("counter", lambda v: dict(v)),
     collections.OrderedDict: ("ordered", lambda v: list(v.items())),
+    collections.defaultdict: ("defaultdict", lambda v: [_factory_name(v.default_factory), dict(v)]),
+    types.MappingProxyType: ("mappingproxy", lambda v: dict(v)),
+    type({}.keys()): ("keys", list),
+    type({}.values()): ("values", list),
+    type({}.items()): ("items", list),
+    pathlib.PosixPath: ("path", str),
+    pathlib.PurePosixPath: ("purepath", str),
+    uuid.UUID: ("uuid", lambda v: v.int),
+    array.array: ("arr", lambda v: [v.typecode, v.tolist()]),
     type(NotImplemented): ("notimplemented", lambda v: None),
     type(...): ("ellipsis", lambda v: None),
 }
@@ -49,6 +69,15 @@ _FROM_PARTS: dict[str, Callable[[Any], Any]] = {
     "deque": lambda p: collections.deque(*p),
     "counter": collections.Counter,
     "ordered": collections.OrderedDict,
+    "defaultdict": lambda p: collections.defaultdict(_FACTORIES.get(p[0]), p[1]),
+    "mappingproxy": lambda p: types.MappingProxyType(dict(p)),
+    "keys": lambda p: dict.fromkeys(p).keys(),
+    "values": lambda p: dict(enumerate(p)).values(),
+    "items": lambda p: dict(p).items(),
+    "path": lambda p: pathlib.PosixPath(p),
+    "purepath": lambda p: pathlib.PurePosixPath(p),
+    "uuid": lambda p: uuid.UUID(int=p),
+    "arr": lambda p: array.array(str(p[0]), p[1]),
     "notimplemented": lambda p: NotImplemented,
     "ellipsis": lambda p: ...,
     **tables.DECODERS,
@@ -90,7 +119,10 @@ def decode_value(tag: str, body: Any, decode: Callable[[Any], Any]) -> Any:
         if tag == "D":
             return _FROM_PARTS[body[0]](decode(body[1]))
         name, fields, items = body
-        return _namedtuple(str(name), tuple(fields))(*(decode(item) for item in items))
+        made = _namedtuple(str(name), tuple(fields))(*(decode(item) for item in items))
+        if any(name in fields and callable(getattr(made, name)) for name in ("count", "index")):
+            raise ValueError("a field that would be called for a method of ours")
+        return made
     except (TypeError, KeyError, ArithmeticError, IndexError, AttributeError, ImportError) as error:
         raise ValueError("not an encoded value") from error
 

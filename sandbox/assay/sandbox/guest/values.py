@@ -23,7 +23,7 @@ from typing import Any
 json_dumps = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 """Bound at import, so that a program that patches the module `json` harms nobody but its own code."""
 MAX_DEPTH = 400
-MAX_NODES = 1_000_000
+MAX_NODES = 4_000_000
 MAX_NODE_CHAIN = 100_000
 
 
@@ -92,6 +92,11 @@ class Encoder:
 
     def _encode_container(self, value: Any, kind: type, depth: int) -> Any:
         bases = kind.__mro__
+        if kind is list and _all_plain(value):
+            self._nodes += len(value)
+            if self._nodes > MAX_NODES:
+                raise TooLarge("value too large")
+            return list(value)
         if list in bases:
             items = [self.encode(item, depth) for item in list.__iter__(value)]
             if kind in (Tree, Chain):
@@ -115,6 +120,23 @@ class Encoder:
         if name == "ListNode":
             return {"L": [self.encode(item, depth) for item in flatten_chain(value)]}
         return {"o": str.__str__(name)[:100]}
+
+
+_ASIS = frozenset({int, bool, type(None)})
+
+
+def _all_plain(items: list[Any]) -> bool:
+    """Whether the members of a list are their own forms: the common long lists need no look at each."""
+    kinds = set(map(type, items))
+    if kinds == {str}:
+        return all(map(str.isascii, items))
+    if not kinds <= _ASIS:
+        return False
+    return int not in kinds or _are_small([item for item in items if type(item) is int])
+
+
+def _are_small(numbers: list[int]) -> bool:
+    return min(numbers) > -(1 << 53) and max(numbers) < 1 << 53
 
 
 def _encode_scalar(value: Any, kind: type) -> Any:
@@ -221,6 +243,35 @@ def _no_constant(text: str) -> float:
     raise Malformed("not JSON")
 
 
+class Members(list[Any]):
+    """The members of a set as they came, perhaps doubled: what hashes them may be made slow by them."""
+
+
+class Pairs(list[Any]):
+    """The items of a dict as they came."""
+
+
+def decode_unhashed(form: Any, depth: int = 0) -> Any:
+    """As `decode` where nothing may be looked up by what came: `Members` for sets, `Pairs` for dicts.
+
+    Integers and tuples that share one hash make a set of them cost its square. Raises `Malformed`.
+    """
+    if isinstance(form, dict) and len(form) == 1:
+        ((tag, body),) = form.items()
+        if tag in ("S", "F", "d") and isinstance(body, list) and depth <= MAX_DEPTH:
+            items = [decode_unhashed(item, depth + 1) for item in body]
+            if tag != "d":
+                return Members(items)
+            if not all(isinstance(item, list) and len(item) == 2 for item in items):
+                raise Malformed("not a dict")
+            return Pairs(items)
+        if tag in ("u", "T", "L") and isinstance(body, list) and depth <= MAX_DEPTH:
+            return _decode_container(tag, [decode_unhashed(item, depth + 1) for item in body])
+    if isinstance(form, list) and depth <= MAX_DEPTH and not _PLAIN_FORMS.issuperset(map(type, form)):
+        return [decode_unhashed(item, depth + 1) for item in form]
+    return decode(form, None, depth)
+
+
 def decode(form: Any, resolve: Callable[[str, Any], Any] | None = None, depth: int = 0) -> Any:
     """The plain value of a parsed form. Raises `Malformed`."""
     if depth > MAX_DEPTH + 1:
@@ -228,6 +279,8 @@ def decode(form: Any, resolve: Callable[[str, Any], Any] | None = None, depth: i
     if form is None or isinstance(form, (bool, int, str)):
         return form
     if isinstance(form, list):
+        if _PLAIN_FORMS.issuperset(map(type, form)):
+            return list(form)
         return [decode(item, resolve, depth + 1) for item in form]
     if not isinstance(form, dict) or len(form) != 1:
         raise Malformed("not an encoded value")
@@ -265,6 +318,7 @@ def _decode_container(tag: str, items: list[Any]) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_int=_small_int, parse_float=_no_float, parse_constant=_no_constant)
+_PLAIN_FORMS = frozenset({int, bool, type(None), str})
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "i": lambda text: int(text, 16),
     "f": float.fromhex,

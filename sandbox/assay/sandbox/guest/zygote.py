@@ -162,16 +162,54 @@ def _start_init() -> int:
     return pid
 
 
-def run_delay_us(pid: int) -> int:
-    """Time that the slowest thread of `pid` stood ready without a CPU: noise of the host."""
-    delays = [0]
+def _schedule_us(pid: int) -> tuple[int, int]:
+    """CPU time of all threads of `pid`, and the longest that one of them stood ready without a CPU."""
+    used, delays = 0, [0]
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
-                delays.append(int(file.read().split()[1]) // 1000)
+                on_cpu, delay = file.read().split()[:2]
+            used += int(on_cpu) // 1000
+            delays.append(int(delay) // 1000)
     except (OSError, IndexError, ValueError):
         pass  # a thread ended meanwhile; what was read counts
-    return max(delays)
+    return used, max(delays)
+
+
+def _descendants() -> list[int]:
+    """Every process below this one: of a run that is the program and all that it started."""
+    found = [os.getpid()]
+    for pid in found:
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                    found += [int(child) for child in file.read().split()]
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+    return found[1:]
+
+
+def _runnable(pid: int) -> int:
+    """Threads of `pid` that run or want to."""
+    count = 0
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+                count += file.read().rpartition(b") ")[2][:1] == b"R"
+    except OSError:
+        pass  # a thread ended meanwhile
+    return count
+
+
+def run_delay_us(pid: int) -> int:
+    """Time that the slowest thread of `pid` stood ready without a CPU because of others: noise of the host.
+
+    What the run's own other processes had of the CPUs is its own doing and is taken off; what is left is shared
+    with those of them that want a CPU now, for they made it wait as much as the host's others did.
+    """
+    others = [other for other in _descendants() if other != pid]
+    left = _schedule_us(pid)[1] - sum(_schedule_us(other)[0] for other in others)
+    return max(0, left) // max(1, _runnable(pid) + sum(map(_runnable, others)))
 
 
 def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from assay.service.engine.protocol import Job
@@ -34,56 +33,20 @@ def candidate_of(job: Job) -> Candidate:
 
 
 def _value(name: str, raw: bytes) -> Any:
+    """A field's value. What a completion's numbers are is for its verifier to judge, never a fault of the item."""
     try:
-        return plain(strict_json.parse(raw))
+        value = strict_json.parse(raw)
+        return strict_json.plain(value) if name in ("completion", "prompt") else finite(value)
     except strict_json.JsonFault as fault:
         raise InvalidItem(f"{name}: {fault.detail}", field=name) from None
 
 
-class Lexeme(float):
-    """A float that keeps the text it was written in, where a float cannot hold its value."""
-
-    def __new__(cls, text: str) -> Lexeme:
-        """The nearest float, with `text` as its `str`."""
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
-
-
-def plain(value: Any) -> Any:
-    """JSON with floats as floats, or as `Lexeme` where that would lose something. Raises OverflowError."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if isinstance(value, (str, int)) or value is None:
-        return value
-    return _number(str(value))
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
+def finite(value: Any) -> Any:
+    """A parsed value with plain numbers, or `Lexeme` where a float loses something. Raises OverflowError."""
+    value = strict_json.plain(value)
+    if strict_json.holds_lexemes(value, infinite=True):
         raise OverflowError("a number out of a float's range")
-    digits = sum(map(str.isdigit, text))
-    exact = digits < 16 or Decimal(text) == Decimal(repr(number))
-    return (
-        number if exact and (number or not any(c in "123456789" for c in text.lower().split("e")[0])) else Lexeme(text)
-    )
-
-
-def holds_lexemes(value: Any) -> bool:
-    """Whether a number in it is more than a float can hold."""
-    if isinstance(value, dict):
-        return any(map(holds_lexemes, value.values()))
-    return any(map(holds_lexemes, value)) if isinstance(value, list) else isinstance(value, Lexeme)
+    return value
 
 
 def _completion(text: str | None, messages: bytes | None) -> tuple[Message, ...]:

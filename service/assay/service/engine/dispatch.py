@@ -147,8 +147,11 @@ class Dispatcher:
         lane.give(Chunk(references, [outcomes.job(ticket) for ticket in tickets]), tickets)
 
     def _cost(self, ticket: Ticket) -> float:
-        name = ticket.work.facts.name
-        return self._costs.get(name) or FIRST_GUESS_US[ticket.sandboxed]
+        return self.cost_us(ticket.work.facts.name, sandboxed=ticket.sandboxed)
+
+    def cost_us(self, verifier: str, *, sandboxed: bool) -> float:
+        """What an item of that verifier has cost of late, in microseconds."""
+        return self._costs.get(verifier) or FIRST_GUESS_US[sandboxed]
 
     # --- what lanes say ---
 

@@ -129,6 +129,10 @@ class Engine:
         """Whether a verdict is here or being found."""
         return key in self._flights or key in self._cache
 
+    def cost_us(self, work: Work) -> float:
+        """What its verdict may cost, in microseconds."""
+        return self._dispatch.cost_us(work.facts.name, sandboxed=work.facts.sandboxed)
+
     def learn(self, key: bytes, report: Report) -> None:
         """Take in a verdict that another replica found."""
         self._cache.put(key, report)

@@ -19,9 +19,10 @@ import msgspec
 from cachetools import LRUCache
 from pydantic import ValidationError
 
-from assay.service.engine.candidates import candidate_of, holds_lexemes, plain
+from assay.service.engine.candidates import candidate_of, finite
 from assay.service.engine.protocol import Job, Kind, Phase, Report
 from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict, strict_json
+from assay.verifiers.numbers import Lexeme
 from assay.verifiers.registry import AnyVerifier, Registry
 
 EXTRACTED_CHARS = 2000
@@ -91,9 +92,13 @@ class Judge:
 def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
     """The spec of a reference, or the `NoVerdict` that refuses it."""
     try:
-        value = plain(strict_json.parse(reference))
+        value = finite(strict_json.parse(reference))
         model = verifier.reference_model
-        exact = model.model_validate_json(reference) if not holds_lexemes(value) else model.model_validate(value)
+        exact = (
+            model.model_validate_json(reference)
+            if not strict_json.holds_lexemes(value)
+            else model.model_validate(value)
+        )
         return verifier.prepare(exact)
     except NoVerdict as refused:
         return refused
@@ -157,7 +162,14 @@ def _verdict(seq: int, verdict: Verdict) -> Report:
 
 
 def _json(value: Any) -> bytes | None:
-    return None if value is None else msgspec.json.encode(value)
+    return None if value is None else msgspec.json.encode(value, enc_hook=_as_written)
+
+
+def _as_written(value: Any) -> Any:
+    """A number that no float holds, by its own text."""
+    if isinstance(value, Lexeme) and math.isfinite(value):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError(f"not JSON: {type(value).__name__}")
 
 
 def _bounded(extracted: Any) -> bytes | None:
@@ -166,7 +178,7 @@ def _bounded(extracted: Any) -> bytes | None:
         return None
     if isinstance(extracted, str):
         return msgspec.json.encode(_cut(extracted))
-    raw = msgspec.json.encode(extracted)
+    raw = msgspec.json.encode(extracted, enc_hook=_as_written)
     return raw if len(raw) <= 4 * EXTRACTED_CHARS else msgspec.json.encode(_cut(raw.decode()))
 
 

@@ -39,8 +39,9 @@ class Link:
         self.up = True
         self._late = 0
         self._probe: asyncio.Task[None] | None = None
-        self._redis, faults = _client(url)
+        self._redis, faults, refusals = _client(url)
         self._faults: tuple[type[Exception], ...] = faults
+        self._refusals: tuple[type[Exception], ...] = refusals
 
     async def ask(self, command: Callable[[Redis], Awaitable[T]], *, patience: float = 1.0) -> T | None:
         """What Redis says within `patience` times the budget; None where it says nothing."""
@@ -52,6 +53,9 @@ class Link:
         except TimeoutError:
             self._late += 1
             self._failed("slow", self._late >= TIMEOUTS)
+            return None
+        except self._refusals as refusal:  # it answers: this command is at fault, or it has no room
+            self._failed(type(refusal).__name__, False)
             return None
         except self._faults as fault:
             self._failed(type(fault).__name__, True)
@@ -92,12 +96,13 @@ class Link:
         await self._redis.aclose()
 
 
-def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...]]:
+def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...], tuple[type[Exception], ...]]:
+    """A client, what its exceptions are where Redis is gone, and where it refuses a command."""
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
-        from redis.exceptions import RedisError
+        from redis.exceptions import RedisError, ResponseError
     except ImportError:
         raise ConfigurationError("redis: install assay[redis]") from None
     try:
@@ -106,4 +111,4 @@ def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...]]:
         )
     except ValueError as error:
         raise ConfigurationError(f"redis.url: {error}") from None
-    return Redis(connection_pool=pool), (RedisError, OSError)
+    return Redis(connection_pool=pool), (RedisError, OSError), (ResponseError,)

@@ -141,7 +141,8 @@ class SharedUse:
         if who == self._me or len(entry) > _ENTRY_BYTES:
             return None
         payload = self._seal.open(KIND, f"{name}:{who}", entry)
-        if payload is None:
+        try:
+            return msgspec.msgpack.decode(payload or b"", type=_Told)
+        except msgspec.MsgspecError:
             self._link.counts["rejected"] += 1
             return None
-        return msgspec.msgpack.decode(payload, type=_Told)

@@ -7,7 +7,6 @@ name, is none. No pickle: payloads are msgpack or bytes, and are decoded only af
 from __future__ import annotations
 
 import hmac
-from hashlib import sha256
 
 VERSION = b"\x01"
 _MAC = 32
@@ -32,4 +31,4 @@ class Seal:
 
     def _mac(self, kind: str, name: str, payload: bytes) -> bytes:
         head = f"{kind}\0{name}\0".encode()
-        return hmac.new(self._key, head + payload, sha256).digest()
+        return hmac.digest(self._key, head + payload, "sha256")

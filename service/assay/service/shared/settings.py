@@ -14,7 +14,12 @@ class RedisSettings(BaseModel):
 
     url: SecretStr = Field(description="`redis://` or `rediss://` (TLS), with user and password.")
     secret: SecretStr = Field(description="Authenticates entries (HMAC): 32 characters or more, equal on all replicas.")
-    timeout_ms: float = Field(5.0, gt=0, description="What a request may wait for Redis.")
+    timeout_ms: float = Field(5.0, gt=0, description="What a request of 256 items may wait for Redis, about.")
+    worth_us: float = Field(
+        100.0,
+        ge=0,
+        description="A verdict that costs less (µs, by verifier) is neither asked for nor written: it is found sooner.",
+    )
     ttl_s: int = Field(7 * 86400, gt=0, description="How long an entry is kept.")
     entry_bytes: int = Field(65536, gt=0, description="A larger verdict is not shared.")
     prefix: str = Field("assay", pattern="^[A-Za-z0-9_.-]+$", description="What names in Redis begin with.")

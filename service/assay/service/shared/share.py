@@ -40,6 +40,7 @@ class Share:
     def _join(self, redis: RedisSettings) -> None:
         self.link = link = Link(redis.url.get_secret_value(), timeout_s=redis.timeout_ms / 1000)
         seal, limits = Seal(redis.secret.get_secret_value()), self._engine.settings.limits
+        self._worth_us = redis.worth_us
         self._outbox = outbox = Outbox(link, ttl_s=redis.ttl_s)
         self._verdicts = SharedVerdicts(link, outbox, seal, prefix=redis.prefix, entry_bytes=redis.entry_bytes)
         self._references = SharedReferences(link, outbox, seal, prefix=redis.prefix, entry_bytes=limits.reference_bytes)
@@ -74,7 +75,8 @@ class Share:
             raise
 
     async def _warm(self, wanted: Iterable[Work]) -> None:
-        keys = {self._engine.key(work): work.owner for work in wanted}
+        worth = (work for work in wanted if self._engine.cost_us(work) >= self._worth_us)
+        keys = {self._engine.key(work): work.owner for work in worth}
         unknown = [(owner, key) for key, owner in keys.items() if not self._engine.knows(key)]
         if unknown:
             for key, report in (await self._verdicts.get(unknown)).items():
@@ -86,10 +88,10 @@ class Share:
             self._references.put(owner, digest, body)
 
     def _reported(self, key: bytes, work: Work, report: Report) -> None:
+        spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
         if self.quotas is not None:
-            spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
             self.quotas.charge(work.owner, spent_us / 1e6)
-        if self.link is not None and report.reward is not None:
+        if self.link is not None and report.reward is not None and spent_us >= self._worth_us:
             self._verdicts.put(work.owner, key, report)
 
     @asynccontextmanager

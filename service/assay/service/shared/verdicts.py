@@ -14,6 +14,8 @@ from assay.service.shared.outbox import Outbox
 from assay.service.shared.seal import Seal
 
 KIND = "verdict"
+KEYS_A_BUDGET = 256
+"""A request for more keys may take the budget once more for so many."""
 _FORMAT = "1"
 """Changes when `Report` does: entries of other formats are under other names."""
 
@@ -28,7 +30,7 @@ class SharedVerdicts:
     async def get(self, keys: Sequence[tuple[str, bytes]]) -> Mapping[bytes, Report]:
         """The reports of these (owner, key) that are there, within the budget."""
         names = [self._name(owner, key) for owner, key in keys]
-        entries = await self._link.ask(lambda redis: redis.mget(names))
+        entries = await self._link.ask(lambda redis: redis.mget(names), patience=1 + len(names) / KEYS_A_BUDGET)
         found: dict[bytes, Report] = {}
         for (_, key), name, entry in zip(keys, names, entries or (), strict=False):
             report = self._report(name, entry) if entry is not None else None

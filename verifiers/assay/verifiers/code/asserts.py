@@ -1,8 +1,8 @@
 """Mode asserts: the row's test code runs in a jail T, the program in another, C; only values are relayed.
 
-T's word is the verdict, on a pipe that C never sees. Before T has heard C, a fault of T is the row's
-or ours; afterwards T's death or overrun is C's doing. With `trust: low`, which only the row can say,
-both share a process, and the result is marked.
+T's word is the verdict, on a pipe that C never sees. T says that it is ready before it lets C start: until
+then a fault of T is the row's or ours, from then on T's death or overrun is C's doing. With `trust: low`,
+which only the row can say, both share a process, and the result is marked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assay.sandbox import Limits, RunResult, RunSpec, Unavailable
+from assay.sandbox import Limits, RunResult, RunSpec, Status, Unavailable
 from assay.sandbox.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
@@ -20,7 +20,7 @@ from assay.verifiers.code.runs import Candidacy, until_failure
 from assay.verifiers.errors import InvalidReference
 from assay.wire.references.code import AssertsTest
 
-_HEARD = b"heard\n"
+_READY = b"ready\n"
 _C_EXTRA_S, _T_EXTRA_S = 1.0, 3.0
 _REASONS = {
     "load": "runtime_error",
@@ -42,10 +42,8 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
 def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
     program, told = judge(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
     verdict = _parse(told)
-    if verdict.get("invalid"):
-        raise InvalidReference("test code does not compile", field="tests")
-    if isinstance(verdict.get("lacking"), str):
-        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
+    if not told.startswith(_READY):
+        _refuse(verdict)
     flags = ("lying_object",) if verdict.get("lied") else ()
     if not program.ok:
         return TestOutcome(status=failure_reason(program), run=program, flags=flags)
@@ -58,9 +56,17 @@ def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
     return TestOutcome(status=PASSED, run=program)
 
 
+def _refuse(verdict: dict[str, Any]) -> None:
+    """Raise what T found wrong with the row, which it says before it is ready or never."""
+    if verdict.get("invalid"):
+        raise InvalidReference("test code does not compile", field="tests")
+    if isinstance(verdict.get("lacking"), str):
+        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
+
+
 def _parse(told: bytes) -> dict[str, Any]:
     """T's verdict; empty where it gave none."""
-    last = told.removeprefix(_HEARD)
+    last = told.removeprefix(_READY)
     if not last.endswith(b"\n") or len(last) > 4096:
         return {}
     try:
@@ -71,13 +77,19 @@ def _parse(told: bytes) -> dict[str, Any]:
 
 
 def _apart(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
-    """Run T and C side by side. Raises `Unavailable` if T failed before it heard of C."""
-    for _ in range(2):
+    """Run T and C side by side. Raises `Unavailable` if T failed before it was ready."""
+    for last in (False, True):
         program, tests = _pair(candidacy, test_code)
         told = tests.outputs[0] if tests.outputs else b""
-        if told or not program.ok or tests.ok:
-            return program, told if tests.ok else told[: len(_HEARD)]
-    raise Unavailable("the tests' jail failed before the program was heard")
+        if _died(program) and not last:
+            continue
+        if told.startswith(_READY) or tests.ok:
+            return program, told if tests.ok else _READY
+    raise Unavailable("the tests' jail failed before the program started")
+
+
+def _died(program: RunResult) -> bool:
+    return program.jail_lost and program.status is Status.RUNTIME_ERROR
 
 
 def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]:

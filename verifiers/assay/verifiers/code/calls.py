@@ -74,8 +74,8 @@ def _right(candidacy: Candidacy, index: int, answer: dict[str, Any]) -> bool:
     expected, expected_args = candidacy.spec.expected[index]
     rule = value_rule(candidacy.spec.compare)
     try:
-        if not rule(values.decode(answer.get("v")), expected):
+        if not rule(values.decode_unhashed(answer.get("v")), expected):
             return False
-        return expected_args is None or rule(values.decode(answer.get("a")), expected_args)
-    except (values.Malformed, RecursionError):
+        return expected_args is None or rule(values.decode_unhashed(answer.get("a")), expected_args)
+    except (values.Malformed, RecursionError, OverflowError):
         return False

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest.values import Chain, Opaque, Tree
+from assay.sandbox.guest.values import Chain, Members, Opaque, Pairs, Tree
+from assay.verifiers.code.canonical import Unequal, canonical
 
 OutputRule = Callable[[bytes, bytes], bool]
 ValueRule = Callable[[Any, Any], bool]
@@ -72,15 +73,27 @@ def _close_token(printed: bytes, expected: bytes, tolerance: float) -> bool:
 
 
 def _close(a: float, b: float, tolerance: float) -> bool:
+    if isinstance(a, int) and isinstance(b, int) and a == b:
+        return True
     try:
-        a, b = float(a), float(b)
+        left, right = float(a), float(b)
     except OverflowError:
+        return _close_integers(a, b, tolerance)
+    return math.isfinite(left) and math.isfinite(right) and abs(left - right) <= tolerance * max(1.0, abs(right))
+
+
+def _close_integers(a: float, b: float, tolerance: float) -> bool:
+    """The same for numbers beyond floats, exactly and in linear time: at least one is a huge integer."""
+    if not (math.isfinite(a) if isinstance(a, float) else True) or (isinstance(b, float) and not math.isfinite(b)):
         return False
-    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(1.0, abs(b))
+    left, right = int(a), int(b)
+    above, below = tolerance.as_integer_ratio()
+    return abs(left - right) * below <= above * max(1, abs(right))
 
 
 def _equal_numbers(a: float, b: float) -> bool:
-    return math.isfinite(a) and math.isfinite(b) and a == b if isinstance(a, float) or isinstance(b, float) else a == b
+    finite = all(math.isfinite(number) for number in (a, b) if isinstance(number, float))
+    return finite and a == b
 
 
 def _same(returned: Any, expected: Any, numbers: Callable[[float, float], bool]) -> bool:
@@ -91,16 +104,18 @@ def _same(returned: Any, expected: Any, numbers: Callable[[float, float], bool])
         return type(returned) is type(expected) and _all_same(returned, expected, numbers)
     if isinstance(returned, (Tree, Chain, Opaque)):
         return False
+    if isinstance(expected, dict):
+        return _same_dicts(returned, expected, numbers)
+    if isinstance(expected, (set, frozenset)):
+        return isinstance(returned, (Members, set, frozenset)) and _same_text(returned, expected)
+    if isinstance(returned, (Members, Pairs)):
+        return False
     if isinstance(expected, bool) or isinstance(returned, bool):
         return type(expected) is type(returned) and expected == returned
     if isinstance(expected, (int, float)):
         return isinstance(returned, (int, float)) and numbers(returned, expected)
     if isinstance(expected, (list, tuple)):
         return isinstance(returned, (list, tuple)) and _all_same(returned, expected, numbers)
-    if isinstance(expected, dict):
-        return _same_dicts(returned, expected, numbers)
-    if isinstance(expected, (set, frozenset)):
-        return isinstance(returned, (set, frozenset)) and bool(returned == expected)
     return type(returned) is type(expected) and bool(returned == expected)
 
 
@@ -108,7 +123,20 @@ def _all_same(returned: Any, expected: Any, numbers: Callable[[float, float], bo
     return len(returned) == len(expected) and all(_same(a, b, numbers) for a, b in zip(returned, expected, strict=True))
 
 
-def _same_dicts(returned: Any, expected: dict[Any, Any], numbers: Callable[[float, float], bool]) -> bool:
-    if not isinstance(returned, dict) or len(returned) != len(expected):
+def _same_text(returned: Any, expected: Any) -> bool:
+    try:
+        return canonical(returned) == canonical(expected)
+    except Unequal:
         return False
-    return all(key in returned and _same(returned[key], item, numbers) for key, item in expected.items())
+
+
+def _same_dicts(returned: Any, expected: dict[Any, Any], numbers: Callable[[float, float], bool]) -> bool:
+    """Keys by their text: those of an expectation are text, and anything else that came is no key of it."""
+    if isinstance(returned, dict):
+        returned = Pairs(returned.items())
+    if not isinstance(returned, Pairs) or len(returned) != len(expected):
+        return False
+    if not all(type(key) is str and key in expected for key, _ in returned):
+        return False
+    items = dict(returned)
+    return len(items) == len(expected) and all(_same(items[key], item, numbers) for key, item in expected.items())

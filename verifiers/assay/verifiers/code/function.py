@@ -23,7 +23,7 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
     reference = candidacy.spec.reference
     if reference.isolation == "shared" and len(reference.tests) > 1:
         together = shared.function_outcomes(candidacy)
-        if together is not None:
+        if together is not None and Caller(candidacy).test(shared.chosen(candidacy)).passed:
             return together
     caller = Caller(candidacy)
     tests = [partial(caller.test, index) for index in range(len(reference.tests))]

@@ -1,8 +1,8 @@
 """Checkers and interactors: programs of the row that judge, each in a jail of its own.
 
-A judge sees input, output and answer as files; it is trusted to judge but not with our host. One that
-crashes on a candidate's output is tried on the reference answer: healthy there, the candidate made it
-crash and is wrong (`judge_crash` is flagged); not healthy, the row is at fault.
+A judge sees input, output and answer as files; it is trusted to judge but not with our host. A checker must not
+crash on the reference answers, whatever it says of them: that is asked once for a row, before any candidate, so
+that no completion brings it about. One that crashes on a candidate's output has found it wrong (`judge_crash`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,33 @@ _RIGHT, _WRONG = {0}, {1, 2, 7}
 _FILES = ("input.txt", "output.txt", "answer.txt")
 
 
+def require_healthy(candidacy: Candidacy, checker: Judge) -> None:
+    """Run the checker on the row's reference answers, once. Raises `InvalidReference` if it crashes there.
+
+    An empty expectation is no answer to try: where there is a checker, tests need none (contract, `checker`).
+    """
+    health = candidacy.spec.health
+    if "checker" not in health:
+        tests = candidacy.spec.reference.tests
+        health["checker"] = all(_healthy(candidacy, checker, test) for test in tests if isinstance(test, StdioTest))
+    if not health["checker"]:
+        raise InvalidReference("the checker fails on the reference answer", field="checker")
+
+
+def _healthy(candidacy: Candidacy, checker: Judge, test: StdioTest) -> bool:
+    answer = test.expected_stdout
+    if not answer:
+        return True
+    run = _checker_run(candidacy, checker, test, _bytes(answer))
+    return any(_word(checker, candidacy.slot.run(run)) is not None for _ in range(2))
+
+
 def check(candidacy: Candidacy, checker: Judge, test: StdioTest, result: RunResult) -> TestOutcome:
-    """The checker's word on what the program printed. Raises `InvalidReference` if the checker is broken."""
+    """The checker's word on what the program printed."""
     verdict = _word(checker, candidacy.slot.run(_checker_run(candidacy, checker, test, result.stdout)))
-    if verdict is not None:
-        return TestOutcome(status=PASSED if verdict else "wrong_output", run=result)
-    if test.expected_stdout is not None:
-        answer = _bytes(test.expected_stdout)
-        if _word(checker, candidacy.slot.run(_checker_run(candidacy, checker, test, answer))) is not True:
-            raise InvalidReference("the checker fails on the reference answer", field="checker")
-    return TestOutcome(status="wrong_output", run=result, flags=("judge_crash",))
+    if verdict is None:
+        return TestOutcome(status="wrong_output", run=result, flags=("judge_crash",))
+    return TestOutcome(status=PASSED if verdict else "wrong_output", run=result)
 
 
 def interact(candidacy: Candidacy, interactor: Judge, test: StdioTest, spec: RunSpec) -> TestOutcome:
@@ -92,7 +109,8 @@ def _judge_program(
         )
     except CompileFailed as failure:
         raise InvalidReference("the judge does not compile", field="checker.source") from failure
-    return program(compiled, limits=_JUDGE_LIMITS, files=files, argv=argv, role="judge", owner=candidacy.owner)
+    run = program(compiled, limits=_JUDGE_LIMITS, files=files, argv=argv, role="judge", owner=candidacy.owner)
+    return replace(run, head={**run.head, "ignore_sigpipe": True})  # it may write when the program has ended
 
 
 def _python_judge(candidacy: Candidacy, action: str, judge: Judge, files: list[tuple[str, bytes]]) -> RunSpec:

@@ -1,10 +1,13 @@
 """`isolation: shared`: all tests in one process, for speed. It counts only if every test passes.
 
-State carries over from test to test, so a failure may be false: then everything is thrown away and
-the caller runs each test alone. A pass is sound, since the jail never holds an expectation.
+State carries over from test to test, so a failure may be false, and so may a pass (a program that counts its
+runs): of a pass one test, never the first, is run alone, chosen by a digest of program and row. Whatever fails
+throws everything away, and the caller runs each test alone.
 """
 
 from __future__ import annotations
+
+import hashlib
 
 from assay.sandbox import RunSpec
 from assay.verifiers.code import calls
@@ -71,3 +74,10 @@ def function_outcomes(candidacy: Candidacy) -> list[TestOutcome] | None:
         return None
     outcomes = [calls.judge_answer(candidacy, index, run, answer) for index, answer in enumerate(answers)]
     return outcomes if all(outcome.passed for outcome in outcomes) else None
+
+
+def chosen(candidacy: Candidacy) -> int:
+    """The test that is run alone after all have passed together: any but the first."""
+    row = candidacy.spec.reference.model_dump_json().encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(candidacy.source + b"\0" + row).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (len(candidacy.spec.reference.tests) - 1)

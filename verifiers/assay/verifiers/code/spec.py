@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.sandbox import CEILINGS, Limits, LimitTooHigh, check_limits, language_table
@@ -18,13 +18,17 @@ MAX_CODE_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A checked reference. `expected` (function mode) holds plain values per test: result, arguments."""
+    """A checked reference. `expected` (function mode) holds plain values per test: result, arguments.
+
+    `health` remembers what was found out about the row's own judges, which only a run can tell.
+    """
 
     reference: CodeReference
     limits: Limits
     compare: str
     expected: tuple[tuple[Any, Any], ...] = ()
     typed: bool = False
+    health: dict[str, bool] = field(default_factory=dict, compare=False)
 
 
 def prepare(reference: CodeReference) -> Spec:

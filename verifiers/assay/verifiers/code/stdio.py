@@ -6,6 +6,7 @@ pipe before anything of the program executes; later runs load it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,11 +25,18 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
     reference = candidacy.spec.reference
     if reference.isolation == "shared" and shared.possible(candidacy):
         together = shared.stdio(candidacy)
-        if together is not None:
+        alone = _tests(Runner(candidacy))[shared.chosen(candidacy)]
+        if together is not None and alone().passed:
             return together
-    runner = Runner(candidacy)
-    tests = [partial(runner.test, test) for test in reference.tests if isinstance(test, StdioTest)]
+    if reference.checker is not None:
+        judges.require_healthy(candidacy, reference.checker)
+    tests = _tests(Runner(candidacy))
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
+
+
+def _tests(runner: Runner) -> list[Callable[[], TestOutcome]]:
+    tests = runner.candidacy.spec.reference.tests
+    return [partial(runner.test, test) for test in tests if isinstance(test, StdioTest)]
 
 
 @dataclass

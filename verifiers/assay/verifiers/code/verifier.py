@@ -24,6 +24,7 @@ from assay.sandbox import (
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import asserts, extraction, flags, function, spec, stdio
+from assay.verifiers.code.joining import joined
 from assay.verifiers.code.outcome import TestOutcome, verdict_of
 from assay.verifiers.code.runs import Candidacy
 from assay.verifiers.code.spec import MAX_CODE_BYTES, Spec
@@ -60,7 +61,8 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
 
     def wall_s(self, spec: Spec) -> float:
         """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
-        per_test = 4 * spec.limits.wall_s + _JUDGING_S
+        judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S  # its health too
+        per_test = 4 * spec.limits.wall_s + judging
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
@@ -69,7 +71,7 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         program = _extract(spec, candidate)
         if program is None:
             return Verdict(reward=0.0, score=0.0, reason="no_answer", message=candidate.message_index)
-        source = (spec.reference.prefix + program.code).encode("utf-8", "replace")
+        source = joined(spec.reference.prefix, program.code, spec.reference.language).encode("utf-8", "replace")
         if len(source) > MAX_CODE_BYTES:
             return Verdict(reward=0.0, score=0.0, reason="resource_limit", message=candidate.message_index)
         try:

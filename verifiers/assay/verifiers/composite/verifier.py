@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from assay.verifiers import presets
+from assay.verifiers import presets, strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.composite import algebra
@@ -22,6 +22,7 @@ from assay.verifiers.composite.parts import part_of
 from assay.verifiers.errors import InvalidReference, NoVerdict
 from assay.verifiers.registry import AnyVerifier, Registry
 from assay.verifiers.sandboxing import require_slot
+from assay.wire.base import Reference
 from assay.wire.references.composite import Combine, CompositeReference, Part
 
 DEPTH = 4
@@ -115,7 +116,7 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
     def _part(self, part: Part, field: str, depth: int) -> PreparedPart:
         verifier = self._verifier(part.verifier, f"{field}.verifier")
         try:
-            model = _model(verifier, part.reference)
+            model = _model(verifier.reference_model, part.reference)
             if verifier.sandboxed:
                 require_slot()
             spec = self._prepare(model, depth + 1) if verifier is self else verifier.prepare(model)
@@ -152,26 +153,19 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
 
 def _expanded(reference: CompositeReference) -> CompositeReference:
     """The composite that a preset stands for. Raises `InvalidReference`."""
-    text = json.dumps(presets.expand(reference.preset or "", reference.params or {}), allow_nan=False)
+    expanded = presets.expand(reference.preset or "", reference.params or {})
     try:
-        return CompositeReference.model_validate_json(text)
+        model: CompositeReference = _model(CompositeReference, expanded)
+        return model
     except ValidationError as error:
         raise _refusal(error, "params") from None
 
 
-def _model(verifier: AnyVerifier, reference: dict[str, Any]) -> Any:
-    """The reference as the verifier's model; numbers that keep their text (more than a float holds) keep it."""
-    if _keeps_text(reference):
-        return verifier.reference_model.model_validate(reference)
-    return verifier.reference_model.model_validate_json(json.dumps(reference, allow_nan=False))
-
-
-def _keeps_text(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_keeps_text, value.values()))
-    if isinstance(value, list):
-        return any(map(_keeps_text, value))
-    return isinstance(value, float) and type(value) is not float
+def _model(model: type[Reference], reference: dict[str, Any]) -> Any:
+    """The reference as a verifier's model; numbers that keep their text (more than a float holds) keep it."""
+    if strict_json.holds_lexemes(reference):
+        return model.model_validate(reference)
+    return model.model_validate_json(json.dumps(reference, allow_nan=False))
 
 
 def _refusal(error: ValidationError, field: str) -> InvalidReference:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from assay.verifiers.extract import (
+    Box,
     Found,
     Marker,
     answer_tags,
@@ -93,14 +94,30 @@ def _last_hash(text: str) -> Found | None:
     return None
 
 
+_MOST_NESTED, _LONGEST_NESTED = 8, 2000
+"""A box in a box is one answer; what is deeper or longer (code points) is taken as it stands."""
+
+
+def _inside(text: str, box: Box) -> Found:
+    """What stands in a box, and in a box that is all of it."""
+    found = _trimmed(text, box.inner_start, box.inner_end)
+    for _ in range(_MOST_NESTED if len(found.text) <= _LONGEST_NESTED else 0):
+        inner = find_boxes(found.text) if found.text.startswith(("\\boxed", "\\fbox")) else None
+        if inner is None or len(inner.complete) != 1 or inner.complete[0].end != len(found.text):
+            break
+        start = found.start
+        found = _trimmed(text, start + inner.complete[0].inner_start, start + inner.complete[0].inner_end)
+    return found
+
+
 def _all_boxes(text: str) -> list[Found]:
-    boxes = (_trimmed(text, box.inner_start, box.inner_end) for box in find_boxes(text).complete)
+    boxes = (_inside(text, box) for box in find_boxes(text).complete)
     return [found for found in boxes if found.text]
 
 
 def _last_box(text: str) -> Found | None:
     box = last_box(text)
-    return None if box is None else _trimmed(text, box.inner_start, box.inner_end)
+    return None if box is None else _inside(text, box)
 
 
 def _all_lines(text: str) -> list[Found]:

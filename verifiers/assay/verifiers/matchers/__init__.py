@@ -1,7 +1,7 @@
 """Expected values: plain JSON means equality of JSON values, `$…` objects are matchers."""
 
 from assay.verifiers.matchers.assignment import maximum_matching
-from assay.verifiers.matchers.compiling import MISSING, Matcher, compile_matcher, has_matchers
+from assay.verifiers.matchers.compiling import MISSING, Matcher, compile_matcher, exact_value, has_matchers
 from assay.verifiers.matchers.equality import key_of, same
 from assay.verifiers.matchers.json_schema import compile_schema
 
@@ -10,6 +10,7 @@ __all__ = [
     "Matcher",
     "compile_matcher",
     "compile_schema",
+    "exact_value",
     "has_matchers",
     "key_of",
     "maximum_matching",

@@ -10,17 +10,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, Final
 
+from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers.assignment import maximum_matching
 from assay.verifiers.matchers.dates import read_date
 from assay.verifiers.matchers.equality import key_of, same
 from assay.verifiers.matchers.json_schema import compile_schema
 from assay.verifiers.matchers.patterns import whole_match
+from assay.verifiers.numbers import fraction_of
 
-MISSING: Final = object()
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
 """Stands for the value of a key that is not there."""
 Matcher = Callable[[Any], bool]
 Builder = Callable[[Any, str], Matcher]
@@ -30,11 +37,23 @@ MAX_UNORDERED = 256
 
 def compile_matcher(expected: Any, field: str) -> Matcher:
     """The test that `expected` stands for. Raises `InvalidReference`, naming `field`."""
+    return _compiled(exact_value(expected, field), field)
+
+
+def exact_value(expected: Any, field: str) -> Any:
+    """A row's JSON value with exact numbers, as values of completions have. Raises `InvalidReference`."""
+    try:
+        return strict_json.exact(expected)
+    except strict_json.JsonFault as fault:
+        raise InvalidReference(fault.detail, field=field) from None
+
+
+def _compiled(expected: Any, field: str) -> Matcher:
     if isinstance(expected, dict):
         marks = [key for key in expected if key.startswith("$")]
         return _marked(expected, marks, field) if marks else _object(expected, field)
     if isinstance(expected, list) and has_matchers(expected):
-        members = [compile_matcher(item, f"{field}.{index}") for index, item in enumerate(expected)]
+        members = [_compiled(item, f"{field}.{index}") for index, item in enumerate(expected)]
         return lambda value: (
             isinstance(value, list)
             and len(value) == len(members)
@@ -53,7 +72,7 @@ def has_matchers(expected: Any) -> bool:
 def _object(expected: Mapping[str, Any], field: str) -> Matcher:
     if not has_matchers(expected):
         return lambda value: same(value, expected)
-    members = {key: compile_matcher(item, f"{field}.{key[:40]}") for key, item in expected.items()}
+    members = {key: _compiled(item, f"{field}.{key[:40]}") for key, item in expected.items()}
 
     def test(value: Any) -> bool:
         if not isinstance(value, dict) or not value.keys() <= members.keys():
@@ -74,7 +93,7 @@ def _marked(expected: Mapping[str, Any], marks: list[str], field: str) -> Matche
 def _several(operand: Any, field: str) -> list[Matcher]:
     if not isinstance(operand, list) or not operand:
         raise InvalidReference("a list of at least one matcher", field=field)
-    return [compile_matcher(item, f"{field}.{index}") for index, item in enumerate(operand)]
+    return [_compiled(item, f"{field}.{index}") for index, item in enumerate(operand)]
 
 
 def _text(operand: Any, field: str) -> str:
@@ -98,12 +117,12 @@ def _all(operand: Any, field: str) -> Matcher:
 
 
 def _not(operand: Any, field: str) -> Matcher:
-    test = compile_matcher(operand, field)
+    test = _compiled(operand, field)
     return lambda value: value is not MISSING and not test(value)
 
 
 def _optional(operand: Any, field: str) -> Matcher:
-    test = compile_matcher(operand, field)
+    test = _compiled(operand, field)
     return lambda value: value is MISSING or test(value)
 
 
@@ -144,19 +163,15 @@ def _number(expected: Mapping[str, Any], field: str) -> Matcher:
     """`{"$num": x, "abs"?, "rel"?}`: within max(abs, rel·|x|), in exact arithmetic on decimal texts."""
     if not expected.keys() <= {"$num", "abs", "rel"} or not all(map(_is_number, expected.values())):
         raise InvalidReference("$num goes with abs and rel, all numbers", field=field)
-    gold, absolute, relative = (_exact(expected.get(key, 0)) for key in ("$num", "abs", "rel"))
+    gold, absolute, relative = (fraction_of(expected.get(key, 0)) for key in ("$num", "abs", "rel"))
     if absolute < 0 or relative < 0:
         raise InvalidReference("a tolerance is not negative", field=field)
     tolerance = max(absolute, relative * abs(gold))
-    return lambda value: _is_number(value) and abs(_exact(value) - gold) <= tolerance
+    return lambda value: _is_number(value) and abs(fraction_of(value) - gold) <= tolerance
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _exact(number: int | float) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
 def _unordered(operand: Any, field: str) -> Matcher:
@@ -182,7 +197,7 @@ def _contains(operand: Any, field: str) -> Matcher:
     """A list holds an element that matches, or a string holds a substring."""
     if operand == "":
         raise InvalidReference("every text contains the empty one", field=field)
-    element = compile_matcher(operand, field)
+    element = _compiled(operand, field)
 
     def test(value: Any) -> bool:
         if isinstance(value, str):
@@ -206,7 +221,7 @@ def _schema(operand: Any, field: str) -> Matcher:
 
 def _len(operand: Any, field: str) -> Matcher:
     """Length of a string (code points), list or object; the operand may be a matcher."""
-    test = compile_matcher(operand, field)
+    test = _compiled(operand, field)
     return lambda value: isinstance(value, (str, list, dict)) and test(len(value))
 
 

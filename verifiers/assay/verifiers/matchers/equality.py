@@ -1,12 +1,14 @@
 """Equality of JSON values: 1 = 1.0, true is not 1, arrays are ordered, objects are not.
 
-Numbers are compared exactly (Python compares int and float without rounding).
+Numbers are worth what their text says (`numbers`): 6.02e23 is 602000000000000000000000.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
+
+from assay.verifiers import numbers
 
 
 def same(left: Any, right: Any) -> bool:
@@ -16,7 +18,7 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)):
-        return isinstance(right, (int, float)) and left == right
+        return isinstance(right, (int, float)) and numbers.equal(left, right)
     if left is None:
         return right is None
     if isinstance(left, dict):
@@ -31,7 +33,7 @@ def key_of(value: Any) -> Hashable:
     if isinstance(value, bool) or value is None:
         return ("constant", str(value))
     if isinstance(value, (int, float)):
-        return ("number", value)
+        return ("number", numbers.decimal_of(value))
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """JSON Schema (2020-12 unless `$schema` names another published draft), compiled once, by jsonschema-rs.
 
 Nothing is ever fetched: a `$ref` that leaves the schema refuses the row. Patterns run on a linear-time
-engine; look-around and back-references refuse the row.
+engine; look-around and back-references refuse the row. Numbers are exact: 1.00000000000000000001 is no integer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import jsonschema_rs
 
 from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
+from assay.verifiers.numbers import Lexeme, decimal_of
 
 _PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 22)
 
@@ -23,12 +24,27 @@ def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> C
         raise InvalidReference("a schema is an object or a boolean", field=field)
     try:
         validator = jsonschema_rs.validator_for(
-            strict_json.exact(schema), retriever=_refuse, validate_formats=assert_format, pattern_options=_PATTERNS
+            _decimal(strict_json.exact(schema)),
+            retriever=_refuse,
+            validate_formats=assert_format,
+            pattern_options=_PATTERNS,
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:
         raise InvalidReference("not a schema, or one that refers to another document", field=field) from error
-    valid: Callable[[Any], bool] = validator.is_valid
+
+    def valid(value: Any) -> bool:
+        return bool(validator.is_valid(_decimal(value) if strict_json.holds_lexemes(value) else value))
+
     return valid
+
+
+def _decimal(value: Any) -> Any:
+    """A value with the numbers that no float holds as the library takes them, which knows no `Lexeme`."""
+    if isinstance(value, dict):
+        return {key: _decimal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decimal(item) for item in value]
+    return decimal_of(value) if isinstance(value, Lexeme) else value
 
 
 def _refuse(uri: str) -> Any:

@@ -1,8 +1,9 @@
 """Rewards of published recipes, by name: composites with blanks, as data files beside this one.
 
 A row says `{"preset": name, "params": {…}}` in place of `parts` and `combine`. In a file, `{"$param": p}` stands for a
-parameter's value, put there as it is and never expanded again, and `{"$switch": p, "cases": {…}}` for the case that a
-parameter names. A parameter without a default is required; an unknown one refuses the row.
+parameter's value, put there as it is and never expanded again, `{"$switch": p, "cases": {…}, "else"?: …}` for the case
+that a parameter names, and `{"$merge": [object, …]}` for one object in which the later ones win. A parameter without
+a default is required; an unknown one refuses the row.
 """
 
 from __future__ import annotations
@@ -57,7 +58,17 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
         return values[template["$param"]]
     if "$switch" in template:
         chosen, cases = values[template["$switch"]], template["cases"]
-        if not isinstance(chosen, str) or chosen not in cases:
+        if isinstance(chosen, str) and chosen in cases:
+            return _filled(cases[chosen], values)
+        if "else" not in template:
             raise InvalidReference(f"one of {', '.join(cases)}", field=f"params.{template['$switch']}")
-        return _filled(cases[chosen], values)
+        return _filled(template["else"], values)
+    if "$merge" in template:
+        return _merged([_filled(item, values) for item in template["$merge"]])
     return {key: _filled(item, values) for key, item in template.items()}
+
+
+def _merged(members: list[Any]) -> dict[str, Any]:
+    if not all(isinstance(member, dict) for member in members):
+        raise InvalidReference("an object", field="params")
+    return {key: value for member in members for key, value in member.items()}

@@ -15,13 +15,12 @@ from assay.verifiers import strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, has_matchers
-from assay.verifiers.tool.attempts import Options
+from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, exact_value, has_matchers
+from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.reading import read
 from assay.wire.references.schema import SchemaReference
 
 _FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)\n[ \t]*```", re.DOTALL)
-_READ = Options()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +30,7 @@ class SchemaSpec:
     reference: SchemaReference
     valid: Callable[[Any], bool]
     gold: Matcher | None
+    options: Options
 
 
 class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
@@ -47,10 +47,12 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
             raise InvalidReference("goes with mode tool_call", field="tool")
         valid = compile_schema(reference.schema_, "schema", assert_format=reference.assert_format)
         if "gold" not in reference.model_fields_set:
-            return SchemaSpec(reference=reference, valid=valid, gold=None)
-        if not has_matchers(reference.gold) and not valid(reference.gold):
+            return SchemaSpec(reference=reference, valid=valid, gold=None, options=_options(reference))
+        gold = exact_value(reference.gold, "gold")
+        if not has_matchers(gold) and not valid(gold):
             raise InvalidReference("not valid against the schema", field="gold")
-        return SchemaSpec(reference=reference, valid=valid, gold=compile_matcher(reference.gold, "gold"))
+        matcher = compile_matcher(gold, "gold")
+        return SchemaSpec(reference=reference, valid=valid, gold=matcher, options=_options(reference))
 
     def verify(self, spec: SchemaSpec, candidate: Candidate) -> Verdict:
         """Read the JSON, validate, compare."""
@@ -72,6 +74,14 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
         return _judge(spec, value, where)
 
 
+def _options(reference: SchemaReference) -> Options:
+    """How calls are read: the row's schema is that of its tool's arguments, whose bare text it types."""
+    parameters = reference.schema_ if isinstance(reference.schema_, dict) else {}
+    if reference.tool is None:
+        return Options(other=Tool(name="", parameters=parameters))
+    return Options(tools={reference.tool: Tool(name=reference.tool, parameters=parameters)})
+
+
 def _json_text(text: str, *, fenced: bool) -> tuple[str, int]:
     """The text that should be JSON, and where it starts."""
     trimmed = text.strip()
@@ -89,7 +99,7 @@ def _judge(spec: SchemaSpec, value: Any, where: dict[str, Any]) -> Verdict:
 
 
 def _judge_call(spec: SchemaSpec, candidate: Candidate) -> Verdict:
-    reply = read(candidate, syntax="auto", options=_READ)
+    reply = read(candidate, syntax="auto", options=spec.options)
     if reply.failures:
         return binary(False, "malformed_call", message=reply.failures[0].message)
     if len(reply.calls) != 1:

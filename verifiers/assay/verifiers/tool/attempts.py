@@ -59,11 +59,16 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a row wants attempts read. `tools` is None where the row declares none."""
+    """How a row wants attempts read. `tools` is None where the row declares none; `other` is any tool beside them."""
 
     tools: Mapping[str, Tool] | None = None
+    other: Tool | None = None
     lenient: bool = False
     decode_strings: bool = False
+
+    def tool(self, name: str) -> Tool | None:
+        """What is known of a tool, to read its arguments by."""
+        return (self.tools or {}).get(name, self.other)
 
     def declared(self, name: str) -> bool:
         """Whether a tool of that name is declared."""

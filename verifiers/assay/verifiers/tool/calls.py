@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem, InvalidReference
 from assay.verifiers.matchers import compile_matcher
@@ -70,9 +73,12 @@ def no_call(expect: Expectation, context: Context, field: str) -> Judge:
 
 
 def state(expect: Expectation, context: Context, field: str) -> Judge:
-    """`state`: equal to the recorded `final_state` without the ignored paths; other calls are free."""
+    """`state`: equal to the recorded `final_state` without the ignored paths; other calls are free.
+
+    Where not everything was read, nothing says that the forbidden calls were not made.
+    """
     paths = [parse_path(pointer, f"{field}.ignore_paths") for pointer in expect.ignore_paths or ()]
-    if () in paths:
+    if () in paths or ("*",) in paths:
         raise InvalidReference("ignores the whole state", field=f"{field}.ignore_paths")
     matches = compile_matcher(without(expect.state, paths), f"{field}.state")
     required = [context.wanted(call, f"{field}.required_calls") for call in expect.required_calls or ()]
@@ -83,10 +89,19 @@ def state(expect: Expectation, context: Context, field: str) -> Judge:
             raise InvalidItem("no state was recorded", field="final_state")
         if context.unknown_tool(reply):
             return Outcome(0.0, "unknown_tool")
-        if any(want.accepts(call) for call in reply.calls for want in forbidden):
+        unread = any(failed.reason == "too_many" for failed in reply.failures)
+        if (forbidden and unread) or any(want.accepts(call) for call in reply.calls for want in forbidden):
             return Outcome(0.0, "forbidden_call")
         if not all_matched(required, reply.calls):
             return Outcome(0.0, "call_mismatch")
-        return Outcome.of(matches(without(candidate.final_state, paths)), "state_mismatch")
+        return Outcome.of(matches(without(_recorded_state(candidate), paths)), "state_mismatch")
 
     return judge
+
+
+def _recorded_state(candidate: Candidate) -> Any:
+    """The environment's state with exact numbers. Raises `InvalidItem`."""
+    try:
+        return strict_json.exact(candidate.final_state)
+    except strict_json.JsonFault as fault:
+        raise InvalidItem(fault.detail, field="final_state") from None

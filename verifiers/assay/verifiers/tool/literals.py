@@ -14,6 +14,7 @@ import re
 import unicodedata
 from typing import Any
 
+from assay.verifiers import numbers
 from assay.verifiers.tool.attempts import Attempt, Fault
 from assay.verifiers.tool.scanner import Reading
 
@@ -127,14 +128,10 @@ def _number(reading: Reading) -> int | float:
     if len(text) > MAX_DIGITS:
         raise Fault("literal")
     try:
-        value: int | float = int(text, 0) if found[2] or text.isdigit() else float(text)
+        whole = found[2] or text.isdigit()
+        return sign * int(text, 0) if whole else numbers.exact(numbers.written(found[1].strip("+") + text))
     except ValueError:
         raise Fault("literal") from None
-    if isinstance(value, float):
-        if value in (float("inf"), float("-inf")):
-            raise Fault("literal")
-        value = int(value) if value.is_integer() and abs(value) < 2**53 else value
-    return sign * value
 
 
 def _strings(reading: Reading) -> str:

@@ -14,6 +14,11 @@ def parse_path(pointer: str, field: str) -> Path:
     """The steps of a pointer. Raises `InvalidReference`."""
     if pointer and not pointer.startswith("/"):
         raise InvalidReference("a JSON Pointer starts with /", field=field)
+    return pointer_steps(pointer)
+
+
+def pointer_steps(pointer: str) -> Path:
+    """The steps of a pointer that is one."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 

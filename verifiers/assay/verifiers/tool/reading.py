@@ -15,7 +15,7 @@ from typing import Any
 from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate, Message, thinking_end
 from assay.verifiers.tool.attempts import MAX_CALLS, Attempt, Fault, Options
-from assay.verifiers.tool.scanner import checked_call, decoded, plain_numbers
+from assay.verifiers.tool.scanner import checked_call, decoded, exact_numbers
 from assay.verifiers.tool.syntaxes import read_text
 from assay.verifiers.tool.thinking import read_after_thinking
 
@@ -108,7 +108,7 @@ def _of_entry(entry: Mapping[str, Any], index: int, options: Options) -> Attempt
         if not isinstance(function, Mapping):
             raise Fault("markup")
         args = function.get("arguments")
-        args = decoded(args) if isinstance(args, str) else plain_numbers(args)
+        args = decoded(args) if isinstance(args, str) else exact_numbers(args)
         return checked_call(function.get("name"), args, options, message=index, id=call_id)
     except Fault as fault:
         return Attempt(reason=fault.reason, message=index, id=call_id)

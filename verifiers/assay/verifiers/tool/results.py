@@ -3,29 +3,33 @@
 
 A result counts if it answers a call of that tool. `output` judges the latest one, so that the last word
 of a tool counts and no earlier one. `answer_from_tool`: the answer (the last box, answer tag or
-marked answer, else the whole text) stands whole in a recorded result, whatever its case and spacing.
+marked answer, else the whole text) stands whole in a recorded result, whatever its case and spacing. A call of
+a tool that is not declared fails each of them.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS
-from assay.verifiers.matchers import compile_matcher, compile_schema, key_of
+from assay.verifiers.matchers import compile_matcher, compile_schema, exact_value, key_of
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.paths import parse_path, values_at
 from assay.verifiers.tool.reading import Recorded, Reply
 from assay.wire.references.tool import Expectation
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ERROR_KEYS = ("error", "errors", "is_error", "isError")
 _ERROR_WORDS = ("error", "failed", "failure")
-_ERROR_STARTS = ("error", "traceback (most recent call last)", "exception")
+_ERROR_START = re.compile(r"\s*(?:errors?\b|exception\b|traceback \(most recent call last\))", re.IGNORECASE)
 
 
 def _of_tool(reply: Reply, tool: str) -> list[Recorded]:
@@ -37,9 +41,12 @@ def retrieval(expect: Expectation, context: Context, field: str) -> Judge:
     asked = expect.retrieval
     assert asked is not None
     tool = context.check_tool(asked.tool, f"{field}.retrieval.tool")
-    path, gold = parse_path(asked.id_path, f"{field}.retrieval.id_path"), {key_of(item) for item in asked.gold_ids}
+    path = parse_path(asked.id_path, f"{field}.retrieval.id_path")
+    gold = {key_of(item) for item in exact_value(asked.gold_ids, f"{field}.retrieval.gold_ids")}
 
     def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        if context.unknown_tool(reply):
+            return Outcome(0.0, "unknown_tool")
         found: dict[Any, None] = {}
         results = _of_tool(reply, tool)
         for result in results:
@@ -73,13 +80,15 @@ def output(expect: Expectation, context: Context, field: str) -> Judge:
     assert asked is not None
     field = f"{field}.output"
     tool, given = context.check_tool(asked.tool, f"{field}.tool"), asked.model_fields_set
-    match = compile_matcher(asked.match, f"{field}.match") if "match" in given else None
+    match = _read_either_way(exact_value(asked.match, field), f"{field}.match") if "match" in given else None
     valid = compile_schema(asked.schema_, f"{field}.schema") if "schema_" in given else None
     if match is None and valid is None and not asked.not_error:
         raise InvalidReference("nothing to check", field=field)
 
     def judge(reply: Reply, candidate: Candidate) -> Outcome:
         results = _of_tool(reply, tool)
+        if context.unknown_tool(reply):
+            return Outcome(0.0, "unknown_tool")
         if not results:
             return Outcome(0.0, "no_result")
         last = results[-1]
@@ -87,9 +96,33 @@ def output(expect: Expectation, context: Context, field: str) -> Judge:
             return Outcome(0.0, "tool_error")
         if valid is not None and not (last.value and valid(last.value[0])):
             return Outcome(0.0, "schema_mismatch")
-        return Outcome.of(match is None or match(last.text) or (bool(last.value) and match(_value(last))), "unequal")
+        return Outcome.of(match is None or match(last), "unequal")
 
     return judge
+
+
+_TEXTUAL = frozenset(["$eq", "$ci", "$contains", "$re", "$date"])
+_LOGICAL: dict[str, Callable[[Iterable[bool]], bool]] = {
+    "$any": any,
+    "$all": all,
+    "$not": lambda said: not any(said),
+}
+
+
+def _read_either_way(expected: Any, field: str) -> Callable[[Recorded], bool]:
+    """A test of a result's JSON value or, where it is none or a string is asked for, of its text too.
+
+    A negation negates both readings: what is 5 in either is not something other than 5.
+    """
+    test = compile_matcher(expected, field)
+    mark = next(iter(expected), "") if isinstance(expected, dict) and len(expected) == 1 else ""
+    if mark in _LOGICAL:
+        tests = [_read_either_way(part, field) for part in ([expected[mark]] if mark == "$not" else expected[mark])]
+        return lambda result: _LOGICAL[mark](test(result) for test in tests)
+    textual = isinstance(expected[mark] if mark in _TEXTUAL else expected, str)
+    return lambda result: (
+        (bool(result.value) and test(_value(result))) or ((textual or not result.value) and test(result.text))
+    )
 
 
 def _value(result: Recorded) -> Any:
@@ -105,7 +138,7 @@ def _is_error(result: Recorded) -> bool:
             isinstance(status, str) and status.lower() in _ERROR_WORDS
         )
     text = value if isinstance(value, str) else result.text
-    return text.lstrip()[:100].lower().startswith(_ERROR_STARTS)
+    return _ERROR_START.match(text) is not None
 
 
 def answer_from_tool(expect: Expectation, context: Context, field: str) -> Judge:
@@ -115,13 +148,24 @@ def answer_from_tool(expect: Expectation, context: Context, field: str) -> Judge
     tool = context.check_tool(asked.tool, f"{field}.answer_from_tool.tool")
 
     def judge(reply: Reply, candidate: Candidate) -> Outcome:
+        if context.unknown_tool(reply):
+            return Outcome(0.0, "unknown_tool")
         answer = _plain(_answer(candidate))
         if not answer:
             return Outcome(0.0, "no_answer")
-        found = any(_holds(_plain(result.text), answer) for result in _of_tool(reply, tool))
+        found = any(_holds(_plain(text), answer) for result in _of_tool(reply, tool) for text in _texts(result))
         return Outcome.of(found, "unsupported_answer")
 
     return judge
+
+
+def _texts(result: Recorded) -> Iterator[str]:
+    """What a result says: its text or, of JSON, the same with the strings' escapes undone."""
+    yield _STRING.sub(_unescaped, result.text) if result.value else result.text
+
+
+def _unescaped(string: re.Match[str]) -> str:
+    return f'"{strict_json.value_of(string[0])}"' if "\\" in string[0] else string[0]
 
 
 def _answer(candidate: Candidate) -> str:
@@ -137,7 +181,8 @@ def _answer(candidate: Candidate) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(".!?,;:\"'`*")
+    normal = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    return " ".join(normal.casefold().split()).strip(".!?,;:\"'`*")
 
 
 def _holds(text: str, answer: str) -> bool:

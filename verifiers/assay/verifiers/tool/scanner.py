@@ -134,10 +134,11 @@ class Reading:
 
     # -- what was found ---------------------------------------------------------------------------------
 
-    def attempt(self, read: Callable[[], Attempt], *, resume: str = "") -> bool:
+    def attempt(self, read: Callable[[], Attempt], *, resume: str = "", again: str = "") -> bool:
         """Read one call; a fault is kept as a failed attempt. True if it is a call.
 
-        After a fault the cursor moves past the next `resume` from the attempt's start on, if there is one.
+        After a fault the cursor moves past the next `resume`, if there is one, but not past an `again` that follows
+        the attempt's own: what begins there is an attempt of its own.
         """
         start = self.at
         if len(self.attempts) >= MAX_CALLS:
@@ -150,6 +151,8 @@ class Reading:
             if resume and not self.find(resume):
                 self.at = len(self.text)
             self.take(resume)
+            inner = self.text.find(again, start + len(again), self.at) if again else -1
+            self.at = inner if inner >= 0 else self.at
             self.fail(fault.reason, start)
             return False
         return True
@@ -159,6 +162,7 @@ class Reading:
         self._keep(Attempt(reason=reason, span=(start, min(self.at, len(self.text)))))
         self._failures += 1
         if self._failures >= MAX_FAILURES:
+            self._keep(Attempt(reason="too_many", span=(min(self.at, len(self.text)), len(self.text))))
             raise Enough
 
     def _keep(self, attempt: Attempt) -> None:
@@ -188,8 +192,8 @@ def decoded(text: str) -> Any:
         raise Fault(fault.code if fault.code == "duplicate_key" else "invalid_json") from None
 
 
-def plain_numbers(value: Any) -> Any:
-    """The same JSON value with plain numbers. Raises `Fault`."""
+def exact_numbers(value: Any) -> Any:
+    """The same JSON value with exact numbers. Raises `Fault`."""
     try:
         return strict_json.exact(value)
     except (strict_json.JsonFault, ValueError):

@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.verifiers import strict_json
 from assay.verifiers.tool.attempts import Options
+from assay.verifiers.tool.paths import pointer_steps, values_at
 
 _ALIASES = {"str": "string", "text": "string", "varchar": "string", "char": "string", "enum": "string"}
 _TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
@@ -43,22 +44,22 @@ def _unframed(text: str) -> str:
 def _is_of(value: Any, types: frozenset[str]) -> bool:
     if value is None:
         return "null" in types
-    kind = _TYPE_OF[type(value)]
+    kind = _TYPE_OF.get(type(value), "number")
     return kind != "string" and (kind in types or (kind == "integer" and "number" in types))
 
 
 def _types_of(name: str, key: str, options: Options) -> frozenset[str]:
-    tool = options.tools.get(name) if options.tools else None
+    tool = options.tool(name)
     properties = tool.parameters.get("properties") if tool else None
     if tool is None or not isinstance(properties, Mapping) or key not in properties:
         return _UNKNOWN
     if key not in tool.types:
-        tool.types[key] = frozenset(_types(properties[key], _DEPTH))
+        tool.types[key] = frozenset(_types(properties[key], tool.parameters, _DEPTH))
     return tool.types[key]
 
 
-def _types(schema: Any, depth: int) -> Iterator[str]:
-    """The types that a schema allows, as far as its own words say."""
+def _types(schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """The types that a schema allows, as far as its own words and the places in `root` that it refers to say."""
     if not isinstance(schema, Mapping) or depth == 0:
         return
     kinds = schema.get("type")
@@ -66,9 +67,18 @@ def _types(schema: Any, depth: int) -> Iterator[str]:
         if isinstance(kind, str):
             yield _ALIASES.get(kind.lower(), kind.lower())
     if kinds is None:
-        for word in ("anyOf", "oneOf", "allOf"):
-            for member in schema.get(word) or ():
-                yield from _types(member, depth - 1)
+        for member in _members(schema, root):
+            yield from _types(member, root, depth - 1)
         values = schema["enum"] if isinstance(schema.get("enum"), list) else []
         for value in [*values, *([schema["const"]] if "const" in schema else [])]:
             yield "null" if value is None else _TYPE_OF.get(type(value), "object")
+
+
+def _members(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Any]:
+    """The schemas that a schema is put together from."""
+    for word in ("anyOf", "oneOf", "allOf"):
+        members = schema.get(word)
+        yield from members if isinstance(members, list) else ()
+    target = schema.get("$ref")
+    if isinstance(target, str) and target.startswith("#"):
+        yield from values_at(root, pointer_steps(target[1:]))

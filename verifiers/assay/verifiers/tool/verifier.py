@@ -112,10 +112,9 @@ def _toolbox(entries: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Tool] 
 
 def _tool(entry: Mapping[str, Any], field: str) -> Tool:
     function = entry.get("function", entry)
-    read_only = entry.get("read_only", False)
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str) or not function["name"]:
         raise InvalidReference("a tool has a name", field=f"{field}.name")
-    parameters = function.get("parameters")
+    parameters, read_only = function.get("parameters"), entry.get("read_only", function.get("read_only", False))
     if not isinstance(parameters or {}, Mapping) or not isinstance(read_only, bool):
         raise InvalidReference("parameters is an object, read_only a boolean", field=field)
     return Tool(name=function["name"], parameters=parameters or {}, read_only=read_only)

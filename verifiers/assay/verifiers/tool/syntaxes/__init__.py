@@ -10,16 +10,16 @@ from contextlib import suppress
 
 from assay.verifiers.tool.attempts import Attempt, Enough, Options
 from assay.verifiers.tool.scanner import Reading
-from assay.verifiers.tool.syntaxes.auto import detect
+from assay.verifiers.tool.syntaxes.auto import read_auto
 from assay.verifiers.tool.syntaxes.table import READERS
 
-__all__ = ["READERS", "detect", "read_text"]
+__all__ = ["READERS", "read_text"]
 
 
 def read_text(text: str, syntax: str, options: Options, *, start: int = 0) -> list[Attempt]:
     """The calls and failed attempts that `text` holds from `start` on, in order."""
     if syntax == "auto":
-        syntax = detect(text, options, start)
+        return read_auto(text, options, start)
     reader = READERS.get(syntax)
     if reader is None:
         return []

@@ -30,7 +30,7 @@ def mistral(reading: Reading) -> None:
             array(reading, mark)
             continue
         reading.at = mark
-        reading.attempt(lambda: _named(reading))
+        reading.attempt(lambda: _named(reading), again=_MARK)
 
 
 def _named(reading: Reading) -> Attempt:
@@ -49,6 +49,7 @@ def array(reading: Reading, start: int) -> None:
     except Fault as fault:
         reading.at = max(reading.at, start + 1)
         reading.fail(fault.reason, start)
+        reading.at = start + 1
         return
     if not values or not isinstance(values, list):
         reading.fail("markup", start)
@@ -58,19 +59,21 @@ def array(reading: Reading, start: int) -> None:
 
 
 def xlam(reading: Reading) -> None:
-    """The first array of objects, if its objects are calls; `[]` is no call."""
-    found = _CALLS.search(reading.text, reading.at)
-    if found is None:
+    """Every array of objects that are calls; `[]` and other arrays are no calls."""
+    if _CALLS.search(reading.text, reading.at) is None:
         _lone_object(reading)
         return
-    reading.at = found.start()
-    probe = Reading(reading.text, reading.options, start=reading.at)
-    try:
-        values = probe.json()
-    except Fault:
-        values = None
-    if any(map(_is_call, values)) if values is not None else _QUOTED_NAME.search(reading.text, reading.at):
-        array(reading, reading.at)
+    while found := _CALLS.search(reading.text, reading.at):
+        reading.at = found.start()
+        probe = Reading(reading.text, reading.options, start=reading.at)
+        try:
+            calls = any(map(_is_call, probe.json()))
+        except Fault:
+            calls = _QUOTED_NAME.search(reading.text, reading.at, probe.at) is not None
+        if calls:
+            array(reading, reading.at)
+        else:
+            reading.at = max(probe.at, found.end())
 
 
 def _is_call(value: Any) -> bool:

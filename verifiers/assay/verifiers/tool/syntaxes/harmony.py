@@ -18,6 +18,10 @@ _HEADER = re.compile(
     r"(?:(?:<\|start\|>assistant|\A)(?P<role>[^<]{0,200}))?<\|channel\|>(?P<channel>[^<]{0,200})"
     r"(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
+_HEADER_END = re.compile(
+    r"(?:(?:<\|start\|>assistant|\A)(?P<role>[^<]{0,200}))?<\|channel\|>(?P<channel>[^<]{0,200})"
+    r"(?:<\|constrain\|>[^<]{0,40})?\Z"
+)
 _RECIPIENT = re.compile(r"\bto=(\S+)")
 _FUNCTION = "functions."
 _ENDS = ("<|call|>", "<|end|>", "<|start|>")
@@ -31,7 +35,18 @@ def harmony(reading: Reading) -> None:
             reading.at = found.end()
             continue
         reading.at = found.start()
-        reading.attempt(lambda found=found, name=name: _message(reading, found, name))  # type: ignore[misc]
+        if not reading.attempt(lambda found=found, name=name: _message(reading, found, name)):  # type: ignore[misc]
+            reading.at = found.end()
+    _cut_off(reading)
+
+
+def _cut_off(reading: Reading) -> None:
+    """The text may end within a header: one that is already addressed to a function is a failed attempt."""
+    if found := _HEADER_END.search(reading.text, reading.at):
+        recipient = _RECIPIENT.search(f"{found['role'] or ''} {found['channel']}")
+        if recipient and recipient[1].startswith(_FUNCTION):
+            reading.at = len(reading.text)
+            reading.fail("unclosed", found.start())
 
 
 def _called(header: re.Match[str]) -> str | None:

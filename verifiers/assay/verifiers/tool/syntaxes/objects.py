@@ -18,7 +18,7 @@ _PYTHON_TAG = "<|python_tag|>"
 def hermes(reading: Reading) -> None:
     """Every `<tool_call>` block; text outside of blocks is free."""
     while reading.find(_OPEN):
-        reading.attempt(lambda: _block(reading), resume=_CLOSE)
+        reading.attempt(lambda: _block(reading), resume=_CLOSE, again=_OPEN)
 
 
 def _block(reading: Reading) -> Attempt:
@@ -42,20 +42,25 @@ def call_of(reading: Reading, value: Any, start: int, key: str) -> Attempt:
 
 
 def llama3_json(reading: Reading) -> None:
-    """Objects from the start, or after `<|python_tag|>`; text after the last one is ignored.
+    """Objects from the start, and after each `<|python_tag|>`; other text is ignored.
 
     Without the tag, an object that has no `name` and `parameters` is text, not a failed attempt.
     """
     reading.skip_space()
-    tagged = not reading.text.startswith("{", reading.at) and reading.find(_PYTHON_TAG)
-    reading.take(_PYTHON_TAG)
-    reading.skip_space()
-    if not reading.text.startswith("{", reading.at):
-        if tagged:
-            reading.fail("markup", reading.at)
-        return
-    if not tagged and not _looks_like_call(reading):
-        return
+    if reading.text.startswith("{", reading.at) and _looks_like_call(reading):
+        _objects(reading)
+    while reading.find(_PYTHON_TAG):
+        start = reading.at
+        reading.take(_PYTHON_TAG)
+        reading.skip_space()
+        if reading.text.startswith("{", reading.at):
+            _objects(reading)
+        else:
+            reading.fail("markup", start)
+
+
+def _objects(reading: Reading) -> None:
+    """The object that stands here, and those that `;` joins to it."""
     while reading.attempt(lambda: _object(reading)):
         reading.skip_space()
         if not reading.take(";"):
@@ -73,10 +78,16 @@ def _object(reading: Reading) -> Attempt:
 
 
 def _looks_like_call(reading: Reading) -> bool:
-    """Whether the object here is a call or a broken one: JSON with both keys, or no JSON but with a name."""
+    """Whether the object here is a call or a broken one; moves over it if it is neither.
+
+    A call is JSON with both keys; a broken one is no JSON, but has a name.
+    """
     probe = Reading(reading.text, reading.options, start=reading.at)
     try:
         value = probe.json()
     except Fault:
         return _QUOTED_NAME.search(reading.text, reading.at) is not None
-    return isinstance(value, dict) and "name" in value and bool(value.keys() & {"parameters", "arguments"})
+    if isinstance(value, dict) and "name" in value and value.keys() & {"parameters", "arguments"}:
+        return True
+    reading.at = probe.at
+    return False

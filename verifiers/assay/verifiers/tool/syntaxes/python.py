@@ -1,7 +1,8 @@
 """Calls in Python's syntax: `[f(a=1), g(b=[2])]` (Llama 4), with the marks that LFM2 puts around them, and one call a
 line between `<function_calls>` tags (Olmo 3).
 
-A bracket begins calls where it begins a line or names a declared tool; elsewhere it is prose.
+A bracket begins calls where it begins a line or names a declared tool; elsewhere it is prose. A mark without calls is
+a failed attempt.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import re
 from assay.verifiers.tool.literals import NAME, read_call
 from assay.verifiers.tool.scanner import Reading
 
-_START = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(|<function_calls>")
 _MARKS = ("<|tool_call_start|>", "<|python_start|>", "<|python_tag|>")
+_TAG, _END = "<function_calls>", "</function_calls>"
+_BRACKET = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(")
+_START = re.compile("|".join([_BRACKET.pattern, *map(re.escape, (_TAG, *_MARKS))]))
 _BETWEEN = re.compile(r"[\s,]*+")
 
 
@@ -20,14 +23,25 @@ def pythonic(reading: Reading) -> None:
     """Every bracket, or pair of tags, that holds calls."""
     while found := _START.search(reading.text, reading.at):
         reading.at = found.start()
-        if found[1] is None:
-            reading.take("<function_calls>")
-            _calls(reading, "</function_calls>", found.start())
+        if found[0] == _TAG:
+            reading.take(_TAG)
+            _calls(reading, _END, found.start())
+        elif found[1] is None:
+            _marked(reading, found[0])
         elif _begins(reading, found):
             reading.take("[")
             _calls(reading, "]", found.start())
         else:
             reading.at = found.end()
+
+
+def _marked(reading: Reading, mark: str) -> None:
+    """Move over a mark and white space to the bracket that must follow."""
+    start = reading.at
+    reading.take(mark)
+    reading.skip_space()
+    if not _BRACKET.match(reading.text, reading.at):
+        reading.fail("markup", start)
 
 
 def _begins(reading: Reading, found: re.Match[str]) -> bool:
@@ -39,13 +53,17 @@ def _begins(reading: Reading, found: re.Match[str]) -> bool:
 
 
 def _calls(reading: Reading, close: str, start: int) -> None:
-    """Calls up to `close`. What follows a failed one, up to the end of its line, belongs to it."""
-    commas = close == "]"
+    """Calls up to `close`, or up to the first that failed; what begins behind that one is looked at anew."""
+    commas, before = close == "]", len(reading.attempts)
     while True:
         reading.match(_BETWEEN)
         if reading.take(close):
+            if len(reading.attempts) == before:
+                reading.fail("markup", start)
             return
-        if not reading.attempt(lambda: read_call(reading), resume="\n"):
+        begun = reading.at
+        if not reading.attempt(lambda: read_call(reading)):
+            reading.at = begun
             return
         reading.match(_BETWEEN) if not commas else reading.skip_space()
         if commas and not reading.take(",") and not reading.text.startswith("]", reading.at):

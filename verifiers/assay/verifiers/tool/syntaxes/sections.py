@@ -4,7 +4,8 @@
     <｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>                              V3.1
     <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>    Kimi K2
 
-A call outside of a section is a failed attempt; a section's own closing mark may be missing after a call.
+A call outside of a section is a failed attempt, and so is a section without one; a section's own closing mark may be
+missing after a call.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SEPARATOR = "<｜tool▁sep｜>"
 _ARGUMENTS = "<|tool_call_argument_begin|>"
 _FENCED = re.compile(r"([^\n<]+)\n```json\n")
 _FENCE_END = re.compile(r"\s*```\s*(?=<｜tool▁call▁end｜>)")
-_KIMI_ID = re.compile(r"\s*((?:functions\.)?([^\s:<]+):\d+)\s*")
+_KIMI_ID = re.compile(r"\s*+([^\s<]++)\s*+")
 
 
 def deepseek_v3(reading: Reading) -> None:
@@ -44,10 +45,10 @@ def _sections(reading: Reading, marks: Marks, body: Callable[[Reading, int], Att
     section, begin, end, section_end = marks
     opened = reading.text.find(section, reading.at)
     while reading.find(begin):
-        reading.attempt(lambda: _one(reading, marks, body, opened), resume=end)
-    if opened >= 0 and not reading.attempts and section_end not in reading.text[opened:]:
+        reading.attempt(lambda: _one(reading, marks, body, opened), resume=end, again=begin)
+    if opened >= 0 and not reading.attempts:
         reading.at = len(reading.text)
-        reading.fail("unclosed", opened)
+        reading.fail("markup" if section_end in reading.text[opened:] else "unclosed", opened)
 
 
 def _one(reading: Reading, marks: Marks, body: Callable[[Reading, int], Attempt], opened: int) -> Attempt:
@@ -80,8 +81,10 @@ def _plain(reading: Reading, start: int) -> Attempt:
 
 
 def _identified(reading: Reading, start: int) -> Attempt:
+    """A call whose id is `functions.NAME:INDEX`; the name may hold colons itself."""
     head = reading.match(_KIMI_ID)
-    if not head:
+    name, _, index = head[1].rpartition(":") if head else ("", "", "")
+    if head is None or not name or not (index.isascii() and index.isdigit()):
         raise Fault("missing_name")
     reading.require(_ARGUMENTS)
-    return reading.call(head[2], reading.json(until=_KIMI[2]), start, id=head[1])
+    return reading.call(name.removeprefix("functions."), reading.json(until=_KIMI[2]), start, id=head[1])

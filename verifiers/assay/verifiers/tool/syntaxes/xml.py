@@ -33,7 +33,7 @@ def qwen3_xml(reading: Reading) -> None:
         if block < 0 and bare < 0:
             return
         reading.at = min(at for at in (block, bare) if at >= 0)
-        reading.attempt(lambda: _qwen(reading), resume=_CLOSE)
+        reading.attempt(lambda: _qwen(reading), resume=_CLOSE, again=_OPEN)
 
 
 def _qwen(reading: Reading) -> Attempt:
@@ -77,7 +77,7 @@ def _add(args: dict[str, Any], key: str, text: str, name: str, reading: Reading)
 def glm(reading: Reading) -> None:
     """Every `<tool_call>` block of GLM-4.5 and 4.7, which differ in their newlines only."""
     while reading.find(_OPEN):
-        reading.attempt(lambda: _glm(reading), resume=_CLOSE)
+        reading.attempt(lambda: _glm(reading), resume=_CLOSE, again=_OPEN)
 
 
 def _glm(reading: Reading) -> Attempt:
