@@ -148,6 +148,31 @@ def test_the_fused_head_against_float64(name: str) -> None:
             assert ((got.double() - right).norm() / right.norm()).item() < tolerance
 
 
+def test_fault_12_a_head_kept_in_fp32_and_run_in_bfloat16_has_its_gradient_rounded_nowhere() -> None:
+    _, tokens, rows = case([3, 1, 3], 37)
+    random = torch.Generator().manual_seed(1)
+    hidden, weight = (torch.randn(n, 6, generator=random).to(DEVICE).requires_grad_() for n in (7, 37))
+    loss, _ = fused_loss(
+        hidden, weight, tokens, rows, LossSpec(), temperature=1.0, chunk=3, block=64, compute=torch.bfloat16
+    )
+    loss.backward()
+    assert weight.grad is not None and weight.grad.dtype == torch.float32
+    assert not torch.equal(weight.grad, weight.grad.bfloat16().float())
+
+
+def test_a_second_backward_is_refused_and_not_wrong() -> None:
+    logits, tokens, rows = case([2], 7)
+    h, w = torch.randn(2, 4, device=DEVICE, requires_grad=True), torch.randn(7, 4, device=DEVICE, requires_grad=True)
+    z = logits.float().requires_grad_()
+    for loss, _ in (
+        fused_loss(h, w, tokens, rows, LossSpec(), temperature=1.0),
+        in_place_loss(z * 1, tokens, rows, LossSpec(), temperature=1.0),
+    ):
+        loss.backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="one backward for each forward"):
+            loss.backward()
+
+
 @pytest.mark.parametrize("name", ["grpo", "gspo"])
 def test_both_backends_give_the_same_numbers(name: str) -> None:
     _, tokens, rows = case([3, 1, 3], 37)
@@ -328,6 +353,7 @@ def test_the_kernels_run_where_they_claim_to() -> None:
 # --- compiled for GPUs that are not here ----------------------------------------------------------
 
 
+@pytest.mark.timeout(1200)
 def test_compiled_ahead_of_time_for_three_gpus_within_the_gates(tmp_path: Path) -> None:
     """No spills, at most 128 registers, 16-byte loads and stores, no fp64; sm_80, sm_90, sm_100."""
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}

@@ -56,8 +56,10 @@ def execute(run: Run, out: Path, *, resume: bool = False, quiet: bool = False) -
     start = time.monotonic()
     ranks = Ranks()
     try:
-        run = prepared(run, out, writes=ranks.first)
+        if ranks.first:
+            prepared(run, out, writes=True)
         ranks.barrier()
+        run = prepared(run, out, writes=False)
         folder = Training(run, out, resume=resume, quiet=quiet, ranks=ranks).train()
     finally:
         ranks.close()

@@ -25,16 +25,21 @@ def head_loss(
     *,
     temperature: float,
     backend: Backend = "auto",
+    compute: torch.dtype | None = None,
 ) -> tuple[Tensor, Any]:
-    """Loss of packed rows, differentiable in `hidden` [N, H] and `weight` [V, H], and their `Stats`."""
+    """Loss of packed rows, differentiable in `hidden` [N, H] and `weight` [V, H], and their `Stats`.
+
+    `compute`: the type of the operands of the head's product, whose result is fp32; None: that of `hidden`.
+    """
     from assay.trainer_adapter.grpo.kernels.linear import alive_rows, fused_loss, pick
 
     if use_triton(backend, hidden.device):
-        return fused_loss(hidden, weight, tokens, rows, spec, temperature=temperature)
+        return fused_loss(hidden, weight, tokens, rows, spec, temperature=temperature, compute=compute)
     alive = alive_rows(rows, spec)
     index = alive.nonzero()[:, 0]
     wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
-    logits = torch.mm(hidden[index].to(wide), weight.t().to(wide))
+    kind = compute or hidden.dtype
+    logits = torch.mm(hidden[index].to(kind).to(wide), weight.to(kind).t().to(wide))
     return _torch_loss(logits, tokens[index], pick(rows, index, alive), spec, temperature, index, alive)
 
 

@@ -98,15 +98,17 @@ class Policy:
         """The loss of a micro-batch and its `Stats`."""
         hidden = self.hidden(batch)
         if self._fused:
-            hidden, weight = self._operands(hidden)
-            return head_loss(hidden, weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
+            return head_loss(
+                hidden, self._head.weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend,
+                compute=self._compute,
+            )  # fmt: skip
         logits = self._logits(hidden)
         return logits_loss(logits, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
 
-    def _operands(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """Both operands of the head's product, in the type that the model runs in; the product itself is fp32."""
-        kind = torch.bfloat16 if self._autocast else self._head.weight.dtype
-        return hidden.to(kind), self._head.weight.to(kind)
+    @property
+    def _compute(self) -> torch.dtype:
+        """The type of the operands of the head's product: that in which the model runs. The product itself is fp32."""
+        return torch.bfloat16 if self._autocast else self._head.weight.dtype
 
     def next_logits(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> tuple[Tensor, Any]:
         """fp32 logits after the last token of each row, and the cache: what a generator samples from.
@@ -121,8 +123,7 @@ class Policy:
     def _logits(self, hidden: Tensor) -> Tensor:
         """fp32 logits of the head, with what the model does to them."""
         if self._fused:
-            part, weight = self._operands(hidden)
-            return product32(part, weight.t())
+            return product32(hidden.to(self._compute), self._head.weight.to(self._compute).t())
         config = self._inner.config.get_text_config()
         logits = self._head(hidden.to(self._head.weight.dtype)).float()
         if getattr(config, "logits_scaling", None):

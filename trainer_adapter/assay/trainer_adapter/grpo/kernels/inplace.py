@@ -38,7 +38,9 @@ class InPlaceLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_loss: Tensor, *_: Any) -> Any:
-        """The gradient, times what comes from above."""
+        """The gradient, times what comes from above. Once: it lies where the logits lay."""
+        if ctx.gradient is None:
+            raise RuntimeError("this loss has given its gradient away: one backward for each forward")
         gradient, ctx.gradient = ctx.gradient, None
         return gradient.mul_(d_loss.to(gradient.dtype)), None, None, None
 

@@ -27,12 +27,17 @@ ALIGN = 64
 
 @dataclass(frozen=True)
 class Job:
-    """What does not change over the chunks of a call. `block` is for tests."""
+    """What does not change over the chunks of a call. `block` is for tests.
+
+    `compute`: the type of the operands of the products; None: their own. Gradients come back in the operands' own
+    types, so that a head kept in fp32 and run in bfloat16 has its gradient rounded nowhere.
+    """
 
     spec: LossSpec
     temperature: float
     chunk: int = CHUNK
     block: int | None = None
+    compute: torch.dtype | None = None
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,11 @@ class FusedLinearLoss(torch.autograd.Function):
         """Loss and gradients at once."""
         alive = alive_rows(rows, job.spec)
         index = alive.nonzero()[:, 0]
-        part, some = hidden[index].contiguous(), pick(rows, index, alive)
+        kind = job.compute or hidden.dtype
+        part, some = hidden[index].to(kind).contiguous(), pick(rows, index, alive)
         wants = ctx.needs_input_grad[:2]
         run = _token_level if job.spec.token_level else _sequence_level
-        loss, columns, d_part, d_weight = run(part, weight, tokens[index], some, job, wants)
+        loss, columns, d_part, d_weight = run(part, weight.to(kind), tokens[index], some, job, wants)
         d_hidden = None
         if wants[0]:
             d_hidden = torch.zeros_like(hidden).index_copy_(0, index, d_part.to(hidden.dtype))
@@ -93,18 +99,19 @@ class FusedLinearLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_loss: Tensor, *_: Any) -> Any:
-        """The kept gradients, times what comes from above."""
-        grads = [None if grad is None else grad * d_loss.to(grad.dtype) for grad in ctx.grads]
-        ctx.grads = None
-        return *grads, None, None, None
+        """The kept gradients, times what comes from above. Once: they are not kept twice."""
+        if ctx.grads is None:
+            raise RuntimeError("this loss has given its gradients away: one backward for each forward")
+        grads, ctx.grads = ctx.grads, None
+        return *(None if grad is None else grad.mul_(d_loss.to(grad.dtype)) for grad in grads), None, None, None
 
 
 def fused_loss(
     hidden: Tensor, weight: Tensor, tokens: Tensor, rows: Rows, spec: LossSpec, *,
-    temperature: float, chunk: int = CHUNK, block: int | None = None,
+    temperature: float, chunk: int = CHUNK, block: int | None = None, compute: torch.dtype | None = None,
 ) -> tuple[Tensor, Stats]:  # fmt: skip
     """The loss of packed rows through the head `weight`, differentiable in both, and what each row amounts to."""
-    loss, *columns = FusedLinearLoss.apply(hidden, weight, tokens, rows, Job(spec, temperature, chunk, block))
+    loss, *columns = FusedLinearLoss.apply(hidden, weight, tokens, rows, Job(spec, temperature, chunk, block, compute))
     return loss, Stats(*columns)
 
 
