@@ -11,8 +11,8 @@ demo:             ## score real completions with the embedded engine
 	@tools/setup.sh service
 	@$(BIN)/python -m assay demo
 
-test: setup       ## the whole suite, without torch
-	$(BIN)/python -m pytest -q
+test: setup       ## the whole suite, without torch; files are shared out to two processes
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-train:       ## the bundled GRPO loop and its kernels, with torch
 	@tools/setup.sh train-dev .venv-train

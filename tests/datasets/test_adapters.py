@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from assay.client import Client
-from assay.datasets import ADAPTERS, recognise
-from assay.datasets.adapters.instructions import KINDS, VERIFIES, constraint
+from assay.datasets import ADAPTERS, Options, convert, find, read, recognise
+from assay.datasets.adapters.instructions import KINDS, VERIFIES, constraints
 from assay.datasets.audit.golds import gold_of
 
 from .conftest import SHARED, faults_of, rows_of
@@ -61,6 +61,7 @@ RECORDS: dict[str, dict[str, Any]] = {
         "question_id": "x1", "question_content": "Add.", "starter_code": "", "metadata": "{}",
         "public_test_cases": json.dumps([{"input": "1 2", "output": "3", "testtype": "stdin"}]), "private_test_cases": PRIVATE,
     },
+    "deep_math": {"question": "Half of one?", "final_answer": "\\frac{1}{2}", "difficulty": 1},
     "verl": {"data_source": "openai/gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ability": "math", "reward_model": {"style": "rule", "ground_truth": "4"}, "extra_info": {"split": "train", "index": 3}},
     "trl": {"prompt": [{"role": "user", "content": "2+2?", "tool_calls": None}], "answer": "4"},
     "open_instruct": {"messages": [{"role": "user", "content": "Say hi, in capitals."}], "ground_truth": json.dumps({"func_name": "validate_uppercase"}), "dataset": "ifeval"},
@@ -158,7 +159,7 @@ PARAMS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_instruction_of_ifeval_is_a_constraint(client: Client, kind: str) -> None:
-    reference = {"constraints": [constraint(kind, PARAMS)], "aggregate": "all"}
+    reference = {"constraints": constraints(kind, PARAMS), "aggregate": "all"}
     (result,) = client.score([{"verifier": "format", "reference": reference, "completion": "A text."}])
     assert result.error is None
 
@@ -199,3 +200,70 @@ def test_memory_does_not_grow_with_the_file(write: Write, name: str) -> None:
 def test_published_files_come_through_whole(tmp_path: Path) -> None:
     for name, file, count in (("gsm8k", "gsm8k_test.jsonl", 1319), ("humaneval", "HumanEval.jsonl.gz", 164)):
         assert faults_of(name, SHARED / "data" / file) == (count, [])
+
+
+def test_names_are_unique_over_all_files(tmp_path: Path) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.json").write_text(json.dumps(RECORDS["math"], indent=1))
+    rows = list(convert(read([tmp_path]), find("math"), Options(), lambda record, why: None))
+    assert [row["id"] for row in rows] == [row["group"] for row in rows] == ["math-1", "math-2", "math-3"]
+
+
+@pytest.mark.parametrize(("said", "reward"), [("x and x", 1), ("x", 0), ("x, x and x", 0)])
+def test_open_instruct_means_exactly_where_it_says_how_often(client: Client, said: str, reward: int) -> None:
+    asked = json.dumps({"func_name": "verify_keyword_frequency", "word": "x", "N": 2})
+    (row,) = rows_of("open_instruct", {**RECORDS["open_instruct"], "ground_truth": asked})
+    (result,) = client.score([{"verifier": "format", "reference": row["reference"], "completion": said}])
+    assert result.reward == reward
+
+
+def test_around_is_a_tenth_and_one_sentence(client: Client) -> None:
+    for name, n, texts in (
+        ("validate_word_constraint", 20, {"w " * 19: 1, "w " * 22: 1, "w " * 23: 0}),
+        ("verify_sentence_constraint", 3, {"A b. C d.": 1, "A b.": 0}),
+    ):
+        asked = json.dumps({"func_name": name, "N": n, "quantifier": "around"})
+        (row,) = rows_of("open_instruct", {**RECORDS["open_instruct"], "ground_truth": asked})
+        results = client.score(
+            [{"verifier": "format", "reference": row["reference"], "completion": text} for text in texts]
+        )
+        assert [result.reward for result in results] == list(texts.values()), name
+
+
+def test_the_other_shape_of_open_instructs_instructions() -> None:
+    asked = [{"instruction_id": ["punctuation:no_comma", "detectable_format:title"], "kwargs": [None, {}]}]
+    record = {**RECORDS["open_instruct"], "ground_truth": str(asked), "dataset": ["ifeval"]}
+    (row,) = rows_of("open_instruct", record)
+    assert [c["type"] for c in row["reference"]["constraints"]] == ["no_comma", "title"]
+
+
+@pytest.mark.parametrize("record", [{"answer": "proof"}, {"answer": "notfound"}, {"solution": "no box", "answer": ""}])
+def test_a_problem_without_an_answer_is_a_fault(write: Write, record: dict[str, str]) -> None:
+    assert faults_of("math", write([{**RECORDS["math"], **record}]))[0] == 0
+
+
+def test_values_that_json_has_not_are_a_fault_of_their_record(write: Write) -> None:
+    broken = {**RECORDS["apps"], "input_output": '{"fn_name": "f", "inputs": [[NaN]], "outputs": [[1]]}'}
+    count, left_out = faults_of("apps", write([broken, RECORDS["apps"]]))
+    assert count == 1 and "JSON" in left_out[0][1]
+
+
+def test_starter_code_may_use_what_the_published_runners_import(client: Client) -> None:
+    calls = {"fn_name": "f", "inputs": [[[3, 1]]], "outputs": [[1]]}
+    (row,) = rows_of("apps", {**RECORDS["apps"], "input_output": calls})
+    code = "```python\nclass Solution:\n    def f(self, x: List[int]) -> int:\n        heapify(x)\n        return x[0]\n```"
+    (result,) = client.score([{"verifier": "code", "reference": row["reference"], "completion": code}])
+    assert result.reward == 1
+
+
+def test_what_curate_wrote_for_verl_comes_back(client: Client) -> None:
+    reference = {"mode": "number", "gold": "4", "extract": "last_number"}
+    record = {
+        **RECORDS["verl"],
+        "reward_model": {"ground_truth": json.dumps(reference)},
+        "extra_info": {"verifier": "exact", "index": 1},
+    }
+    (row,) = rows_of("verl", record)
+    assert (row["verifier"], row["reference"]) == ("exact", reference)
+    (maths,) = rows_of("verl", {**RECORDS["verl"], "data_source": "codeforces_math"})
+    assert maths["verifier"] == "math"

@@ -54,7 +54,8 @@ def result(reward: float | None, **more: Any) -> dict[str, Any]:
 def rollout(group: str, reward: float | None, text: str = "It is 4.", **more: Any) -> dict[str, Any]:
     fields = {"id": f"{group}-{text}", "group": group, "verifier": "exact", "prompt": f"{group}?", "completion": text}
     reference = {"mode": "number", "gold": "4", "extract": "last_number"}
-    return {**fields, "reference": reference, **more, "result": result(reward, **more.get("verdict", {}))}
+    verdict = more.pop("verdict", {})
+    return {**fields, "reference": reference, **more, "result": result(reward, **verdict)}
 
 
 # --- diff and rescore ---
@@ -146,6 +147,41 @@ def test_samples_without_a_verdict_are_left_out_and_counted(
     first, second = json.loads((tmp_path / "t.json").read_text())
     assert code == 0 and "1 samples without a verdict" in said
     assert (first["pass"], second["pass"], second["prompts"]) == (0.25, 0.5, 2)
+
+
+def test_right_answers_vote_together_however_they_are_written(
+    write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    samples = [("1/2", 1.0), ("0.5", 1.0), ("3", 0.0), ("3", 0.0), ("50%", 1.0)]
+    rows = [rollout("a", reward, text, verdict={"extracted": text}) for text, reward in samples]
+    assert assay("passk", write(rows), "-k", 5, "--json", tmp_path / "t.json")[0] == 0
+    assert json.loads((tmp_path / "t.json").read_text())[0]["maj"] == 1.0
+
+
+def test_without_answers_there_is_no_vote(write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    code, said = assay(
+        "passk", write([rollout("a", 1.0), rollout("a", 0.0, "x")]), "-k", 1, "--json", tmp_path / "t.json"
+    )
+    assert code == 0 and json.loads((tmp_path / "t.json").read_text())[0]["maj"] is None and "-" in said
+
+
+def test_groups_may_be_numbers_and_shaped_rewards_count(
+    write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    rows = [{**rollout("a", 1.0, str(n)), "group": 7} for n in range(4)]
+    rows[0]["result"]["score"] = None
+    assert assay("passk", write(rows), "-k", 4, "--json", tmp_path / "t.json")[0] == 0
+    (line,) = json.loads((tmp_path / "t.json").read_text())
+    assert (line["prompts"], line["pass"]) == (1, 1.0)
+
+
+@pytest.mark.parametrize("command", ["passk", "diff", "rescore", "curate"])
+def test_results_that_are_none_are_no_verdict(
+    write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path, command: str
+) -> None:
+    path = write([{**rollout("a", 1.0), "result": "oops"}, rollout("b", 1.0)])
+    more = {"diff": [path], "curate": ["--sft", tmp_path / "s.jsonl"], "rescore": ["--quiet"]}.get(command, [])
+    assert assay(command, path, *more)[0] in (0, 1)
 
 
 # --- curate ---
@@ -245,3 +281,43 @@ def test_options_that_mean_nothing_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert assay("curate", write([rollout("a", 1.0)]), *arguments)[0] == 2
+
+
+def test_lines_of_many_shapes_fit_one_parquet_file(
+    write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """A tool call after a thousand plain messages, references of several shapes, a lone surrogate: nothing is lost."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    call = [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        }
+    ]
+    rows = [rollout(f"g{n}", 1.0, f"It is {n}.") for n in range(1100)] + [
+        {**rollout("last", 1.0), "completion": call, "gold_completion": "4"}
+    ]
+    rows[5]["completion"] = "bad \udcff 4"
+    rows[6]["reference"] = {"mode": "set", "gold": ["4", "5"], "extract": "whole"}
+    source = write(rows)
+    assert (
+        assay("curate", source, "--sft", tmp_path / "s.parquet", "--rl", tmp_path / "r.parquet", "--shape", "verl")[0]
+        == 0
+    )
+    last = parquet.read_table(tmp_path / "s.parquet").to_pylist()[-1]["messages"][-1]
+    assert last["tool_calls"][0]["function"]["name"] == "f"
+    assert assay("curate", source, "--rl", tmp_path / "own.parquet", "--shape", "rows")[0] == 0
+    own = parquet.read_table(tmp_path / "own.parquet").to_pylist()
+    assert json.loads(own[6]["reference"])["gold"] == ["4", "5"] and own[-1]["gold_completion"] == "4"
+    assert assay("curate", source, "--sft", tmp_path / "s.jsonl")[0] == 0 and len(lines(tmp_path / "s.jsonl")) == 1101
+
+
+def test_a_stream_cannot_be_read_twice(assay: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    assert assay("curate", "-", "--sft", tmp_path / "s.jsonl")[0] == 2
+
+
+def test_no_text_stands_in_two_pairs(write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    rows = [rollout("a", 1.0, "4"), rollout("a", 1.0, " 4"), rollout("a", 0.0, "5"), rollout("a", 0.0, "5 ")]
+    assert assay("curate", write(rows), "--preferences", tmp_path / "p.jsonl", "--pairs", 4)[0] == 0
+    assert len(lines(tmp_path / "p.jsonl")) == 1

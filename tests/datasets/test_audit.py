@@ -157,7 +157,40 @@ def test_rows_of_the_same_prompt() -> None:
         kinds(report, name) & {"duplicate", "contradictory"}
         for name in ("first", "same", "other", "spaced", "choice-2")
     ]
-    assert found == [set(), {"duplicate"}, {"contradictory"}, {"duplicate"}, set()]
+    assert found == [{"contradictory"}, {"duplicate"}, {"contradictory"}, {"duplicate"}, set()]
+
+
+def test_rows_are_told_apart_by_their_line() -> None:
+    """Names repeat in published sets: three rows of one name are three rows."""
+    rows = [dict(changed(choice(n), gold="Q"), id="same") for n in range(3)] + [dict(choice(9), id="twice")] * 2
+    report = run(rows)
+    assert report.bad == 4 and dict(report.kinds()) == {"refused": 3, "duplicate": 1}
+
+
+def test_pinned_versions_are_the_same_verifiers() -> None:
+    pinned = dict(several(program(1)), verifier="code@1")
+    assert "needs_checker" in kinds(run([pinned]), pinned["id"])
+
+
+def test_rows_that_pay_for_parts_are_not_gamed_by_a_part() -> None:
+    row = changed(
+        program(2),
+        scoring="fraction",
+        tests=[{"stdin": "0 0\n", "expected_stdout": "1\n"}, *program(2)["reference"]["tests"]],
+    )
+    assert kinds(run([row]), row["id"]) <= {"mutant_survives"}
+
+
+def test_every_preset_can_be_audited() -> None:
+    reference = {"preset": "r1", "params": {"reference": {"answer": "4"}, "judge": "helpful"}}
+    row = {
+        "id": "r1",
+        "verifier": "composite",
+        "prompt": "2+2?",
+        "reference": reference,
+        "gold_completion": "<think>two and two is four</think>\n\\boxed{4}",
+    }
+    assert "refused" not in kinds(run([row]), "r1")
 
 
 def test_prompts_that_stand_in_a_test_set() -> None:
@@ -197,6 +230,7 @@ def test_an_outage_is_not_the_rows_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("ASSAY_SANDBOX_BACKENDS", "[]")
     report = run([program(1), choice(1)])
     assert kinds(report, "program-1") == {"no_verdict"} and report.flagged() == set()
+    assert (report.bad_share, report.unsure_share) == (0.0, 0.5)
 
 
 def test_reports_show_untrusted_text_and_obey_none_of_it() -> None:

@@ -88,7 +88,7 @@ class Endpoints:
                 return min(awake, key=lambda endpoint: (endpoint.in_flight, endpoint.awake_at))
             first = min(self.all, key=lambda endpoint: endpoint.awake_at)
             wait = first.awake_at - now
-            bold = wait if left is None or first.advised else max(FIRST_REST_S, left * BOLD)
+            bold = wait if left is None or first.advised else min(max(FIRST_REST_S, left * BOLD), left / 2)
             await deadline.sleep(min(wait, bold) * (1 + JITTER * random.random()) + 0.001)
             if bold < wait:
                 return first

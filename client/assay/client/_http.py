@@ -109,7 +109,8 @@ def _fault(status: int, headers: Mapping[str, str], body: bytes) -> AssayError:
     wait = _retry_after(headers.get("retry-after"))
     wait = problem.retry_after_s if wait is None else wait
     if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and wait is not None):
-        return Overloaded(f"{status} {problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
+        told = f"{status} {problem.detail or problem.title}"
+        return Overloaded(told, queue_depth=problem.queue_depth, retry_after_s=wait)
     if status >= 500 or status == httpx.codes.REQUEST_TIMEOUT:
         return ServiceUnavailable(f"{status} {problem.title}")
     if status >= 400:

@@ -227,7 +227,7 @@ def _fault(error: grpc.aio.AioRpcError) -> AssayError:
     code = error.code()
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and problem is not None:
         wait = float(trailing["retry-after"]) if "retry-after" in trailing else problem.retry_after_s
-        return Overloaded(f"429 {problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
+        return Overloaded(f"429 {problem.detail or problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
     if problem is not None and problem.status < 500:
         return RequestRefused(problem)
     if code in _LATER:

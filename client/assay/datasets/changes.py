@@ -39,7 +39,7 @@ class Changes:
     compared: int = 0
     same: int = 0
     missing: int = 0
-    """Rows that stand in one file only, or carry no result."""
+    """Rows that carry a result on one side only."""
     unstable: int = 0
     """Changed with an equal item key."""
     groups: Counter[Change] = field(default_factory=Counter)
@@ -47,8 +47,9 @@ class Changes:
 
     def add(self, name: str, before: Result | None, after: Result | None) -> bool:
         """Compare two results of one row; True if they differ."""
+        before, after = (result if isinstance(result, Mapping) else None for result in (before, after))
         if before is None or after is None:
-            self.missing += 1
+            self.missing += before is not after
             return False
         self.compared += 1
         if alike(before, after):
@@ -90,9 +91,9 @@ def alike(before: Result, after: Result) -> bool:
 
 
 def _near(left: Any, right: Any) -> bool:
-    if left is None or right is None:
-        return left is right
-    return bool(abs(left - right) <= WITHIN)
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return bool(abs(left - right) <= WITHIN)
+    return bool(left == right)
 
 
 def _said(result: Result) -> str:

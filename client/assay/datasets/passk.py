@@ -15,8 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+RIGHT = "\0right"
+"""The answer of every right sample: however it is written, right answers of one prompt are one."""
 DRAWS = 1000
-_ENUMERATED = 2000
+_ENUMERATED = 200
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -65,14 +67,18 @@ class Samples:
 
     groups: dict[str, list[tuple[str, bool]]] = field(default_factory=lambda: defaultdict(list))
     no_verdict: int = 0
+    votes: bool = False
+    """Whether any sample has an answer that could be voted for."""
 
     def add(self, group: str, result: Mapping[str, object] | None) -> None:
         """Add one sample; right is a score (or reward, where there is no score) of 1."""
-        score = None if result is None else result.get("score", result.get("reward"))
-        if result is None or result.get("reward") is None or score is None:
+        if not isinstance(result, Mapping) or result.get("reward") is None:
             self.no_verdict += 1
             return
-        self.groups[group].append((_answer(result.get("extracted")), score == 1))
+        score = result["reward"] if result.get("score") is None else result["score"]
+        extracted = result.get("extracted")
+        self.votes = self.votes or extracted is not None
+        self.groups[group].append((RIGHT if score == 1 else _answer(extracted), score == 1))
 
     def pass_at(self, k: int) -> list[float]:
         """One estimate a prompt, of prompts with k samples or more."""
@@ -80,7 +86,7 @@ class Samples:
 
     def majority_at(self, k: int) -> list[float]:
         """The same for the vote."""
-        return [majority_at_k(g, k) for g in self.groups.values() if len(g) >= k]
+        return [majority_at_k(g, k) for g in self.groups.values() if len(g) >= k] if self.votes else []
 
 
 def _answer(extracted: object) -> str:

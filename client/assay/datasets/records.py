@@ -21,9 +21,10 @@ from assay.client.cli._parquet import arrow
 LONGEST_RECORD = 256 << 20
 """Bytes."""
 SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet", ".pq")
-_BATCH_ROWS = 256
+_BATCH_ROWS = 16
 _BLOCK = 1 << 16
 _SPACE = " \t\r\n"
+_NOTHING = object()
 
 
 class RecordFault(Exception):
@@ -80,12 +81,14 @@ def _starts_array(stream: BinaryIO) -> bool:
 
 def _read_lines(stream: BinaryIO, path: Path) -> Iterator[Record]:
     """One record a line; a file that holds one pretty-printed object is one record."""
+    first = True
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_RECORD + 1), b""), 1):
         if len(line) > LONGEST_RECORD:
             raise Unusable(f"longer than {LONGEST_RECORD >> 20} MB", line=number, source=str(path))
-        if number == 1 and line.strip() == b"{":
-            yield parse(line + stream.read(LONGEST_RECORD), str(path), 1)
+        if first and line.strip() == b"{":
+            yield parse(line + stream.read(LONGEST_RECORD), str(path), number)
             return
+        first = first and not line.strip()
         if line.strip():
             yield parse(line, str(path), number)
 
@@ -110,7 +113,7 @@ def _read_array(stream: BinaryIO, source: str) -> Iterator[Record]:
     while more and (start := text.peek()) and start != "]":
         place += 1
         member = text.member(decoder)
-        if member is None:
+        if member is _NOTHING:
             yield Record(source, place, {}, "not JSON; the rest of the array cannot be read")
             return
         yield (
@@ -155,7 +158,7 @@ class _Window:
         return found
 
     def member(self, decoder: json.JSONDecoder) -> Any:
-        """The value that comes next; None if there is none. Reads on until it is whole."""
+        """The value that comes next; `_NOTHING` if there is none. Reads on until it is whole."""
         wanted = _BLOCK
         while True:
             try:
@@ -164,12 +167,12 @@ class _Window:
                     self._at = end
                     return value
             except RecursionError:
-                return None
+                return _NOTHING
             except ValueError:
                 if self._ended:
-                    return None
+                    return _NOTHING
             if len(self._text) - self._at > LONGEST_RECORD:
-                return None
+                return _NOTHING
             target = len(self._text) - self._at + wanted
             while len(self._text) - self._at < target and self._more():
                 pass

@@ -64,4 +64,5 @@ class Problem(BaseModel):
     field: str | None = Field(None, description="The field at fault.")
     limit: float | None = Field(None, description="The limit that was passed.")
     queue_depth: int | None = Field(None, description="With 429: items waiting.")
+    quota: str | None = Field(None, description="With 429: the quota that is used up.")
     retry_after_s: float | None = Field(None, description="With 429: seconds until a new try is sensible.")

@@ -29,7 +29,7 @@ from assay.service.openapi import documented
 from assay.service.problems import problem, problem_of
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
-from assay.service.shadow import Shadow
+from assay.service.shadow import MARK, Shadow
 from assay.service.shared.share import Share
 from assay.service.wires import add_wires
 
@@ -81,7 +81,7 @@ def _routes(app: FastAPI, front: Front, metrics: Metrics, shadow: Shadow | None)
         call = front.score_msgpack if packed else front.score_json
         answer = await while_connected(request, call(body, owner=owner, strict=strict))
         kind = MSGPACK if packed else JSON
-        if shadow is not None:
+        if shadow is not None and MARK not in request.headers:
             shadow.offer(body, answer, kind=kind, owner=owner)
         return Response(answer, media_type=kind)
 

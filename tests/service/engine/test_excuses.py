@@ -72,3 +72,11 @@ async def test_no_number_in_a_call_excuses_it(ask: Asker, number: str) -> None:
     body = json.dumps({"items": [row]}).replace('"NUMBER"', number).encode()
     (result,) = await ask.finish(ask.engine.submit(ask.engine.intake.read_json(body, owner="")))
     assert (result["reward"], result["reason"]) == (0, "malformed_call")
+
+
+async def test_a_number_that_no_float_holds_is_judged_and_reported(ask: Asker) -> None:
+    rows = [item("3.14159265358979323846", "schema", {"schema": {"type": "number"}, "gold": "GOLD"})]
+    rows.append(item("x", "given", {"name": "j"}, scores={"j": "GOLD"}))
+    body = json.dumps({"items": rows}).replace('"GOLD"', "3.14159265358979323846").encode()
+    results = await ask.finish(ask.engine.submit(ask.engine.intake.read_json(body, owner="")))
+    assert [(r["reward"], r["extracted"]) for r in results] == [(1, 3.141592653589793), (3.141592653589793,) * 2]

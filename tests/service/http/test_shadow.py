@@ -13,16 +13,17 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 
-from assay.service.shadow import IN_FLIGHT, Shadow, ShadowSettings
+from assay.service.shadow import IN_FLIGHT, MARK, Shadow, ShadowSettings
 
 from .conftest import JSON, exact, served
 
-OTHER: dict[str, Any] = {"status": 200, "hang": False, "seen": 0}
+OTHER: dict[str, Any] = {"status": 200, "hang": False, "seen": 0, "marks": []}
 
 
 async def other_version(request: httpx.Request) -> httpx.Response:
     """A service that finds every completion `5` right, and everything else wrong."""
     OTHER["seen"] += 1
+    OTHER["marks"].append(request.headers.get(MARK))
     while OTHER["hang"]:
         await asyncio.sleep(0.01)
     packed = request.headers["content-type"] != "application/json"
@@ -41,7 +42,7 @@ async def other_version(request: httpx.Request) -> httpx.Response:
 
 @pytest_asyncio.fixture
 async def shadowed() -> AsyncIterator[tuple[FastAPI, httpx.AsyncClient]]:
-    OTHER.update(status=200, hang=False, seen=0)
+    OTHER.update(status=200, hang=False, seen=0, marks=[])
     keys = ("one-key-of-some-length", "another-key-of-length")
     async with served(shadow=ShadowSettings(url="http://other"), keys=keys) as (app, client):
         app.state.shadow._http = httpx.AsyncClient(
@@ -128,3 +129,14 @@ async def test_a_share_of_the_requests_is_sent(shadowed: tuple[FastAPI, httpx.As
     app.state.shadow._settings = ShadowSettings(url="http://other", share=1e-9)
     await post(client, "4")
     assert (await report(app, client))["requests"] == {} and OTHER["seen"] == 0
+
+
+async def test_what_a_shadow_sends_goes_to_no_further_shadow(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
+    """Two services that shadow each other would never end."""
+    app, client = shadowed
+    body = json.dumps({"items": [exact("4")]})
+    await client.post("/v1/score", content=body, headers={**JSON, MARK: "1"})
+    assert (await report(app, client))["requests"] == {}
+    await post(client, "4")
+    await report(app, client)
+    assert OTHER["marks"] == ["1"]

@@ -1,12 +1,18 @@
 """What a key may use in a window: refused with 429, the quota named, and nothing counted for what was refused."""
 
+import json
+import socket
+
 import pytest
 
+from assay.client import Overloaded
+from assay.client._http import HttpTransport
+from assay.client.grpc_transport import GrpcTransport
 from assay.service.engine.errors import EnvelopeFault, QuotaExceeded
 from assay.service.shared.quotas import Quotas
 from assay.service.shared.settings import QuotaSettings
 
-from ..http.conftest import exact, served
+from ..http.conftest import JSON, exact, served
 
 
 class Clock:
@@ -76,3 +82,20 @@ async def test_a_wire_answers_a_quota_as_something_to_ask_again() -> None:
         bodies = [{"prompt": "", "response": "4", "label": "4"}] * 2
         first, second = [await http.post("/slime", json=body) for body in bodies]
     assert (first.status_code, second.status_code) == (200, 503) and int(second.headers["retry-after"]) >= 1
+
+
+async def test_a_client_is_told_which_quota_over_http_and_grpc() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    body = json.dumps({"items": [exact()]}).encode()
+    async with served(quota={"items": 1}, grpc_port=port) as (_, http):
+        await http.post("/v1/score", content=body, headers=JSON)
+        over_grpc = GrpcTransport(f"grpc://127.0.0.1:{port}")
+        over_http = HttpTransport("http://127.0.0.1")
+        await over_http.aclose()
+        over_http._client = http
+        for transport in (over_grpc, over_http):
+            with pytest.raises(Overloaded, match="the quota items of 1 is used up"):
+                await transport.score(body, timeout_s=10)
+        await over_grpc.aclose()

@@ -112,10 +112,10 @@ def test_an_environments_state_is_learnt_from(service: Service, tmp_path: Path) 
     model, words = presser()
     reward = AssayReward("tool", PRESSED, fields={"final_state": state_of}, url=service.http, name="pressed")
     options = {
-        "per_device_train_batch_size": 32,
+        "per_device_train_batch_size": 16,
         "num_generations": 16,
-        "max_completion_length": 48,
-        "max_steps": 16,
+        "max_completion_length": 44,
+        "max_steps": 12,
         "learning_rate": 1e-3,
     }
     trainer = GRPOTrainer(

@@ -41,7 +41,7 @@ class Outage(TrainerCallback):
 @pytest.mark.parametrize("transport", ["http", "grpc"])
 def test_a_killed_service_abstains_until_it_is_back(transport: str, own: Service, tmp_path: Path) -> None:
     url = {"http": own.http, "grpc": own.grpc}[transport]
-    reward = AssayReward("exact", NUMBER, url=url, deadline_s=1.0, tries=1)
+    reward = AssayReward("exact", NUMBER, url=url, deadline_s=4.0, tries=1)
     trainer = trained(GRPOTrainer, reward, tmp_path, callbacks=[Outage(own)])
     graded, lost = logged(trainer, "assay_exact/graded"), logged(trainer, "assay_exact/outages")
     assert graded[:DOWN] == [1.0] * DOWN and graded[UP:] == [1.0] * (STEPS - UP)

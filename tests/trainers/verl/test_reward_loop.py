@@ -22,7 +22,7 @@ BIG = "12345678901234567890123456789012"
 SAID = [r"\boxed{4}", r"\boxed{5}", r"\boxed{4}", rf"\boxed{{{BIG}}}", rf"\boxed{{{BIG[:-1]}3}}"]
 TRUTH = ["4", "4", None, BIG, BIG]
 WANTED = [1.0, 0.0, 0.5, 1.0, 0.0]
-SOON = "+reward.custom_reward_function.reward_kwargs.deadline_s=1"
+SOON = "+reward.custom_reward_function.reward_kwargs.deadline_s=3"
 
 
 @pytest.fixture(scope="module")

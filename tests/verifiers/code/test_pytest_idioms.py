@@ -33,6 +33,10 @@ HONEST = {
     "table_of_cases": (F, "from dataclasses import dataclass\n@dataclass\nclass TestCase:\n    given: int\n    expected: int\nfor case in [TestCase(1, 2), TestCase(2, 3)]:\n    assert f(case.given) == case.expected"),
     "input_of_the_tests": ("def ask(): return int(input('n? ')) * 2", "import io, sys\nsys.stdin = io.StringIO('4\\n5\\n')\nassert ask() == 8 and ask() == 10"),
     "numbers_that_are_more": ("import enum\nclass P(enum.IntEnum):\n  LOW = 1\nclass S(str, enum.Enum):\n  A = 'a'\ndef p(): return P.LOW", "assert p() == 1 and p() is P.LOW and P.LOW != 2 and S.A == 'a' and S('a') is S.A"),
+    "magic_mock_for_an_object": ("def save(db, user):\n  if db.exists(user): return False\n  db.insert(user, level=1)\n  return True", "from unittest.mock import MagicMock\ndef test_a():\n    db = MagicMock()\n    db.exists.return_value = False\n    assert save(db, 'bob') is True\n    db.insert.assert_called_once_with('bob', level=1)"),
+    "skip_of_a_test_case_by_itself": (F, "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('later')\n    def test_a(self): self.assertEqual(f(1), 99)\n    def test_b(self): self.assertEqual(f(1), 2)"),
+    "values_named_like_tests": (F, "test_data = [(1, 2)]\nclass TestF:\n    test_cases = [(1, 2), (2, 3)]\n    test_what = f\n    def test_f(self):\n        for a, b in self.test_cases + test_data: assert f(a) == b"),
+    "container_that_comes_to_hold_itself": ("class G:\n  def __init__(s): s.out = []\n  def loop(s): s.out.append(s.out); return len(s.out)\ndef tie(xs): xs.append(xs); return len(xs)", "g = G()\nassert g.out == []\nassert g.loop() == 1 and g.loop() == 2\nassert tie([1]) == 2"),
     "forgotten_imports": ("import math\ndef f(x): return math.sqrt(x)", "assert math.isclose(f(2), 2 ** .5)\nassert itertools.count and json.loads('1') == 1"),
     "state_of_a_nested_container": ("class G:\n  def __init__(s): s.m = {'a': [1]}\n  def total(s): return sum(s.m['a'])", "g = G()\ng.m['a'].append(2)\nassert g.total() == 3\nm = g.m\ng.m['a'].append(4)\nassert m['a'] == [1, 2, 4] and g.total() == 7"),
     "global_of_the_program": ("total = 0\ndef add(x):\n  global total\n  total += x", "add(2)\nadd(3)\nassert total == 5"),
@@ -44,12 +48,28 @@ HONEST = {
     "asynchronous_objects": ("class R:\n  def __init__(s): s.log = []\n  async def __aenter__(s): s.log.append('in'); return s\n  async def __aexit__(s, *e): s.log.append('out')\nasync def g(n):\n  for i in range(n): yield i", "import asyncio\nasync def main():\n    r = R()\n    async with r as q: assert q.log == ['in']\n    assert r.log == ['in', 'out']\n    return [x async for x in g(3)]\nassert asyncio.run(main()) == [0, 1, 2]"),
 }  # fmt: skip
 
+PEER = "import sys\nfr = sys._getframe()\nwhile 'peer' not in fr.f_locals: fr = fr.f_back\npeer = fr.f_locals['peer']\nold = type(peer)._answer\n"
+"""A program that takes hold of its own end of the relay, and forges answers."""
+GONE = (
+    PEER
+    + "type(peer)._answer = lambda s, *a: {'x': {'names': [['builtins', 'SystemExit']], 'args': [0]}}\ndef f(x): return 0"
+)
+
 HACKS = {
+    "forged_global_of_the_tests": (PEER + "type(peer)._answer = lambda s, *a: {**old(s, *a), 'g': {'EXPECTED': 0}}\ndef f(x): return 0", "EXPECTED = 2\nassert f(1) == EXPECTED"),
+    "forged_live_container": (PEER + "type(peer)._answer = lambda s, *a: {**old(s, *a), 'l': [[1, [0]], [-1, [0]]]}\ndef f(x): return [0]", "EXPECTED = [2]\nassert f(1) == EXPECTED"),
+    "forged_exit": (GONE, "assert True\nassert f(1) == 2"),
+    "forged_exit_in_a_test_case": (GONE, "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertTrue(True)\n    def test_b(self): self.assertEqual(f(1), 2)"),
+    "forged_exit_of_an_expected_failure": (GONE, "import pytest\n@pytest.mark.xfail\ndef test_b(): assert f(1) == 2\ndef test_a(): assert True"),
+    "number_that_is_less": ("class I(int):\n  def __sub__(s, o): return 0\n  __rsub__ = __sub__\n  def __lt__(s, o): return True\n  def __eq__(s, o): return True\n  __hash__ = None", "assert I(3) == 5\nassert abs(I(3) - 5) < 1\nassert I(3) < 1"),
     "decorator_that_never_calls_a_test": ("def retry(n): return lambda test: lambda *a, **k: None\ndef f(x): return 0", "@retry(3)\ndef test_a(): assert f(1) == 2\ndef test_b(): assert f(0) == 0"),
     "decorator_that_drops_a_method": ("def retry(n): return lambda test: None\ndef f(x): return 0", "import unittest\nclass T(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(0), 0)\n    @retry(3)\n    def test_a(self): self.assertEqual(f(1), 2)"),
     "test_case_with_coroutines": ("async def f(x): return 0", "import unittest\nclass T(unittest.TestCase):\n    async def test_a(self): self.assertEqual(await f(1), 2)\n    def test_b(self): self.assertTrue(f)"),
     "skip_that_the_program_brings_about": ("def f(x): return 0", "import pytest\ndef test_a():\n    if f(1) != 2: pytest.skip('not there')\n    assert f(1) == 2\ndef test_b(): assert f(0) == 0"),
     "skip_on_a_name_of_the_program": ("def f(x): return 0\nREADY = False", "import pytest\n@pytest.mark.skipif(not READY, reason='x')\ndef test_a(): assert f(1) == 2\ndef test_b(): assert f(0) == 0"),
+    "skip_in_the_course_of_a_test_case": ("def f(x): return 0", "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        if f(1) != 2: self.skipTest('not there')\n        self.assertEqual(f(1), 2)\n    def test_b(self): self.assertEqual(f(0), 0)"),
+    "skip_of_a_whole_test_case": ("def f(x): return 0", "import unittest\nclass T(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n        if f(1) != 2: raise unittest.SkipTest('no')\n    def test_a(self): self.assertEqual(f(1), 2)\nassert f(0) == 0"),
+    "base_of_the_program_for_tests": ("class Base: pass\ndef f(x): return 0", "class TestA(Base):\n    def test_a(self): assert f(1) == 2\nassert f(0) == 0"),
     "skip_of_a_test_case": ("def f(x): return 0\nREADY = False", "import unittest\nclass T(unittest.TestCase):\n    @unittest.skipUnless(READY, 'x')\n    def test_a(self): self.assertEqual(f(1), 2)\n    def test_b(self): self.assertEqual(f(0), 0)"),
     "rows_that_the_program_gives": ("def f(x): return 0\ndef rows(): return []", "import pytest\n@pytest.mark.parametrize('x', rows())\ndef test_a(x): assert f(x) == x + 1\ndef test_b(): assert f(0) == 0"),
     "only_skips": (F, "import pytest\n@pytest.mark.skip\ndef test_a(): assert f(1) == 2"),

@@ -71,6 +71,55 @@ def test_code_links_and_mathematics_are_left_out() -> None:
     assert is_in(f"{SAID['fr']} {code} https://example.org/the/of/and $the and of$", "fr")
 
 
+PROSE = "The quick answer is that you should always try to keep the water clean and warm for the plants."
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        "```\n{}\n```\nOui",
+        "`{}` Oui",
+        "${}$ Oui",
+        "$${}$$ Oui",
+        "```text\n# {}\n```\nOui",
+        "```\n{}\n```\nVoici la réponse que vous avez demandée.",
+    ],
+)
+def test_prose_in_another_language_hides_in_no_fence(dress: str) -> None:
+    long = dress.format("\n".join([PROSE] * 3) if "\n" in dress else PROSE)
+    assert is_in(long, "en") and not is_in(long, "fr")
+
+
+@pytest.mark.parametrize("mark", ["`{}`", "${}$", "<{}>"])
+def test_prose_hides_word_by_word_in_no_marks(mark: str) -> None:
+    text = " ".join(mark.format(word) for word in PROSE.strip(".").split()) + " Oui"
+    assert not is_in(text, "fr")
+
+
+def test_prose_hides_behind_no_zero_width_characters() -> None:
+    text = " ".join(word[:1] + "\u200b" + word[1:] for word in PROSE.split())
+    assert is_in(text, "en") and not is_in(text, "fr")
+
+
+def test_one_function_word_of_another_language_tells() -> None:
+    nouns = "Apples, oranges, bananas, cherries, strawberries, blueberries {} raspberries"
+    assert is_in(nouns.format("and"), "en") and not is_in(nouns.format("and"), "fr")
+    assert is_in(nouns.format("und"), "de") and not is_in(nouns.format("und"), "en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Voici le code :\n```python\nfor i in range(10):\n    if i is not None and i in xs:\n        print(i)\n```",
+        "```sql\nSELECT name FROM users WHERE age IS NOT NULL AND id IN (1, 2)\n```\nVoilà la requête qui vous aide.",
+        "La formule est $f(x) = x^2$ et `return value` la rend.",
+        "<think>Bien, je vais y penser.</think><b>Le résultat</b> est donc dans le tableau.",
+    ],
+)
+def test_code_beside_an_answer_does_not_make_it_english(text: str) -> None:
+    assert is_in(text, "fr")
+
+
 def test_a_region_of_a_code_does_not_matter() -> None:
     assert known("zh-CN") and known("pt_BR") and not known("klingon")
     assert is_in(SAID["zh"], "zh-CN")

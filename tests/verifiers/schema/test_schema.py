@@ -148,3 +148,10 @@ def test_the_tool_of_a_row_is_declared() -> None:
     for text in ('{"name": "f", "parameters": {"a": 1}}', "[f(a=1)]"):
         assert verdict("schema", text, reference).reward == 1
         assert verdict("schema", text.replace("f", "g", 1), reference).reward == 0
+
+
+def test_a_fence_may_close_on_its_last_line() -> None:
+    for text in ('```json\n{"a": 1}```', '```\n{"a": 1}\n  ```'):
+        assert score(text, OBJECT, extract="fence_ok") == 1 and score(text, OBJECT) == 0
+    for text in ('```json\n{"a": 1}``` x', '```json {"a": 1}```', '```json\n{"a": 1}``'):
+        assert score(text, OBJECT, extract="fence_ok") == 0

@@ -5,8 +5,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from .._scoring import verdict
+from assay.verifiers.tool.attempts import Options, Tool
+from assay.verifiers.tool.syntaxes import read_text
+
+from .._scoring import calm, verdict
 from ._writers import WRITERS
 
 TOOLS = [{"name": "f"}, {"name": "g"}]
@@ -66,6 +71,19 @@ def test_marks_inside_a_calls_strings_are_data() -> None:
             calls = [("f", {"a": decoy + WRITERS["mistral named"][1](MADE)})]
             expect = {"calls": [{"name": key, "args": args} for key, args in calls]}
             assert judged(WRITERS[name][1](calls), expect) == 1, (name, decoy)
+
+
+WRITTEN = [WRITERS[name][1](calls) for name in FOUND for calls in (MADE, [("f", {"b": "<tool_call>"}), *MADE])]
+PIECES = st.sampled_from([*DECOYS, *WRITTEN, "</tool_call>", "[THINK]", "[/THINK]", '"', "{", "\n", " so "])
+CUT = st.tuples(st.sampled_from(WRITTEN), st.floats(0, 1)).map(lambda cut: cut[0][: int(cut[1] * len(cut[0]))])
+
+
+@calm
+@given(st.lists(PIECES | CUT, min_size=1, max_size=5).map("".join))
+def test_what_any_reader_finds_is_no_abstention(text: str) -> None:
+    options = Options(tools={name: Tool(name=name) for name in "fg"})
+    found = [syntax for syntax in FOUND if any(one.ok for one in read_text(text, WRITERS[syntax][0], options))]
+    assert not found or read_text(text, "auto", options), found
 
 
 @pytest.mark.parametrize(

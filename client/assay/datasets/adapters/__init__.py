@@ -12,14 +12,14 @@ from assay.datasets.adapters.competitive import APPS, CODE_CONTESTS, LIVE_CODE_B
 from assay.datasets.adapters.functions import HUMANEVAL, MBPP
 from assay.datasets.adapters.gym import REASONING_GYM
 from assay.datasets.adapters.instructions import IFEVAL, OPEN_INSTRUCT
-from assay.datasets.adapters.text import GSM8K, MATH, TRL, VERL
+from assay.datasets.adapters.text import DEEP_MATH, GSM8K, MATH, TRL, VERL
 from assay.datasets.records import Record, RecordFault
 
 ADAPTERS = {
     adapter.name: adapter
     for adapter in (
-        GSM8K, MATH, HUMANEVAL, MBPP, BFCL, IFEVAL, APPS, CODE_CONTESTS, LIVE_CODE_BENCH, VERL, OPEN_INSTRUCT,
-        REASONING_GYM, TRL,
+        GSM8K, MATH, DEEP_MATH, HUMANEVAL, MBPP, BFCL, IFEVAL, APPS, CODE_CONTESTS, LIVE_CODE_BENCH, VERL,
+        OPEN_INSTRUCT, REASONING_GYM, TRL,
     )
 }  # fmt: skip
 """By name; `auto` takes the first whose columns a record has."""
@@ -48,13 +48,13 @@ def convert(
     records: Iterable[Record], adapter: Adapter | None, options: Options, on_fault: Callable[[Record, str], None]
 ) -> Iterator[dict[str, Any]]:
     """The rows of all records; a record at fault is told to `on_fault` and left out. Raises `Unusable`."""
-    for record in records:
+    for number, record in enumerate(records, 1):
         try:
             if adapter is None and record.fault is None:
                 adapter = recognise(record.fields)
             if adapter is None:
                 raise RecordFault(record.fault or "no record")
-            yield from adapter.rows(record, options)
+            yield from adapter.rows(record, options, number=number)
         except RecordFault as fault:
             on_fault(record, str(fault))
         except (TypeError, AttributeError, LookupError, ValueError, RecursionError) as error:

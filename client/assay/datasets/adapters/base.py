@@ -46,16 +46,21 @@ class Adapter:
         """Whether a record has this shape's columns."""
         return all(name in fields for name in self.columns)
 
-    def rows(self, record: Record, options: Options) -> Iterator[dict[str, Any]]:
-        """The rows of a record. Raises `RecordFault`."""
+    def rows(self, record: Record, options: Options, *, number: int = 1) -> Iterator[dict[str, Any]]:
+        """The rows of the record that is the `number`-th of all files. Raises `RecordFault`."""
         if record.fault is not None:
             raise RecordFault(record.fault)
         missing = [name for name in self.columns if name not in record.fields]
         if missing:
             raise RecordFault(f"no column {', '.join(missing)}")
         for row in self.convert(record.fields, options):
-            row.setdefault("id", f"{self.name}-{record.place}")
-            yield {"id": row.pop("id"), **row, "source": self.name}
+            name = str(row.pop("id", f"{self.name}-{number}"))
+            whole = {"id": name, "group": str(row.pop("group", name)), **row, "source": self.name}
+            try:
+                json.dumps(whole, allow_nan=False)
+            except (TypeError, ValueError):
+                raise RecordFault("the row would hold a value that JSON has not") from None
+            yield whole
 
 
 def text(fields: Fields, name: str) -> str:

@@ -23,6 +23,15 @@ from assay.datasets.records import RecordFault
 MAX_TESTS = 1000
 """What one row may carry; of more, the first are taken."""
 _LONGEST_PRIVATE = 256 << 20
+_IMPORTED = """from typing import *
+from collections import *
+from functools import *
+from heapq import *
+from itertools import *
+import bisect, collections, functools, heapq, itertools, math, operator, random, re, string, sys
+from math import inf, gcd, sqrt, ceil, floor, comb, factorial
+"""
+"""What the published runners import before a solution that fills in starter code."""
 _TEXT_OPCODES = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _FRAME_OPCODES = frozenset({"PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "PUT", "STOP"})
 
@@ -44,7 +53,8 @@ def reference_of_tests(tests: Any, *, limits: Fields | None = None) -> dict[str,
 
 
 def _reference(mode: str, tests: list[dict[str, Any]], limits: Fields | None = None) -> dict[str, Any]:
-    return {"language": "python", "mode": mode, "tests": tests, **({"limits": limits} if limits else {})}
+    common = {"prefix": _IMPORTED} if mode == "function" else {}
+    return {"language": "python", "mode": mode, "tests": tests, **common, **({"limits": limits} if limits else {})}
 
 
 def _stdio(given: Any, wanted: Any) -> dict[str, Any]:

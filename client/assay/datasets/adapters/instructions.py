@@ -6,15 +6,17 @@ kinds by functions. A kind that has no counterpart makes the record a fault that
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from assay.datasets.adapters.base import Adapter, Fields, Options, json_of, name_of, text
+from assay.datasets.adapters.base import Adapter, Fields, Options, name_of, text
 from assay.datasets.adapters.text import last_box
 from assay.datasets.records import RecordFault
 
 Params = Fields
-Kind = Callable[[Params], dict[str, Any]]
+Kind = Callable[[Params], dict[str, Any] | list[dict[str, Any]]]
 _REL = {"at least": ">=", "less than": "<", "at most": "<=", "exactly": "==", "more than": ">", None: ">="}
 _CHOICES = ["My answer is yes.", "My answer is no.", "My answer is maybe."]
 
@@ -26,16 +28,23 @@ def _rel(params: Params, name: str) -> str:
     return _REL[value]
 
 
-def _count(kind: str, number: str, relation: str, **more: Any) -> Kind:
-    return lambda p: {"type": kind, "rel": _rel(p, relation), "n": p[number], **more}
+def _about(kind: str, number: str, relation: str, slack: Callable[[int], int]) -> Kind:
+    """A count that may also be `around` a number (open-instruct): within `slack` of it."""
+
+    def made(p: Params) -> list[dict[str, Any]]:
+        if p.get(relation) != "around":
+            return [{"type": kind, "rel": _rel(p, relation), "n": p[number]}]
+        within = slack(p[number])
+        return [
+            {"type": kind, "rel": ">=", "n": max(0, p[number] - within)},
+            {"type": kind, "rel": "<=", "n": p[number] + within},
+        ]
+
+    return made
 
 
-def _words(p: Params) -> dict[str, Any]:
-    """A number of words; `around` (open-instruct) allows a tenth more or less."""
-    if p.get("relation") != "around":
-        return {"type": "word_count", "rel": _rel(p, "relation"), "n": p["num_words"]}
-    slack = max(round(p["num_words"] * 0.1), 1)
-    return {"type": "word_range", "min": max(0, p["num_words"] - slack), "max": p["num_words"] + slack}
+def _tenth(n: int) -> int:
+    return max(round(n * 0.1), 1)
 
 
 def _plain(kind: str) -> Kind:
@@ -52,10 +61,10 @@ KINDS: dict[str, Kind] = {
         "type": "char_count", "char": p["letter"], "rel": _rel(p, "let_relation"), "n": p["let_frequency"],
     },
     "language:response_language": lambda p: {"type": "language", "code": p["language"]},
-    "length_constraints:number_sentences": _count("sentence_count", "num_sentences", "relation"),
-    "length_constraints:number_words": _words,
+    "length_constraints:number_sentences": _about("sentence_count", "num_sentences", "relation", lambda n: 1),
+    "length_constraints:number_words": _about("word_count", "num_words", "relation", _tenth),
     "length_constraints:number_paragraphs": lambda p: {
-        "type": "paragraph_count", "rel": "==", "n": p["num_paragraphs"], "separator": "***",
+        "type": "paragraph_count", "rel": "==", "n": p["num_paragraphs"], "separator": p.get("separator", "***"),
     },
     "length_constraints:nth_paragraph_first_word": lambda p: {
         "type": "nth_paragraph_first_word", "paragraphs": p["num_paragraphs"], "n": p["nth_paragraph"],
@@ -79,7 +88,7 @@ KINDS: dict[str, Kind] = {
     "combination:repeat_prompt": lambda p: {"type": "repeat_prompt", "prompt": p["prompt_to_repeat"]},
     "startend:end_checker": lambda p: {"type": "ends_with", "text": p["end_phrase"]},
     "startend:quotation": _plain("quoted"),
-    "change_case:capital_word_frequency": _count("capital_words", "capital_frequency", "capital_relation"),
+    "change_case:capital_word_frequency": _about("capital_words", "capital_frequency", "capital_relation", _tenth),
     "change_case:english_capital": _plain("all_caps"),
     "change_case:english_lowercase": _plain("all_lower"),
     "punctuation:no_comma": _plain("no_comma"),
@@ -104,6 +113,7 @@ VERIFIES: dict[str, tuple[str, dict[str, str]]] = {
     "validate_placeholders": ("detectable_content:number_placeholders", {"N": "num_placeholders"}),
     "verify_bullet_points": ("detectable_format:number_bullet_lists", {"N": "num_bullets"}),
     "validate_title": ("detectable_format:title", {}),
+    "validate_choice": ("", {}),
     "validate_choices": ("", {}),
     "validate_highlighted_sections": ("detectable_format:number_highlighted_sections", {"N": "num_highlights"}),
     "validate_sections": (
@@ -124,12 +134,21 @@ VERIFIES: dict[str, tuple[str, dict[str, str]]] = {
 """open-instruct's functions (if_functions.py): the same kind, and what its parameters are called there."""
 
 
-def constraint(kind: str, params: Params) -> dict[str, Any]:
-    """The constraint of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
+_EXACTLY: dict[str, dict[str, str]] = {
+    "verify_keyword_frequency": {"relation": "exactly"},
+    "verify_letter_frequency": {"let_relation": "exactly"},
+    "verify_paragraph_count": {"separator": "* * *"},
+}
+"""What if_functions.py means where its parameters do not say it."""
+
+
+def constraints(kind: str, params: Params) -> list[dict[str, Any]]:
+    """The constraints of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
     if kind not in KINDS:
         raise RecordFault(f"instruction {kind!r} has no counterpart")
     try:
-        return KINDS[kind](params)
+        made = KINDS[kind](params)
+        return made if isinstance(made, list) else [made]
     except KeyError as missing:
         raise RecordFault(f"instruction {kind}: no parameter {missing.args[0]}") from None
 
@@ -149,7 +168,7 @@ def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(fields.get("key")),
         "prompt": text(fields, "prompt"),
-        **_format([constraint(str(kind), params) for kind, params in zip(kinds, given, strict=True)]),
+        **_format([c for kind, params in zip(kinds, given, strict=True) for c in constraints(str(kind), params)]),
     }
 
 
@@ -160,23 +179,27 @@ IFEVAL = Adapter(
 
 
 def _open_instruct(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
-    messages, dataset = fields["messages"], str(fields["dataset"]).lower()
-    if not isinstance(messages, list) or not messages:
+    messages, dataset = fields["messages"], fields["dataset"]
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages) or not messages:
         raise RecordFault("column messages is no list of messages")
-    asked = [m for m in messages if isinstance(m, dict) and m.get("role") != "assistant"]
-    yield {**name_of(fields.get("id")), "prompt": asked, **_judged(dataset, fields)}
+    if isinstance(dataset, list) and len(dataset) == 1:
+        dataset = dataset[0]
+    asked = list(messages)
+    while asked and asked[-1].get("role") == "assistant":  # the answer, where the set carries one
+        asked.pop()
+    yield {**name_of(fields.get("id")), "prompt": asked, **_judged(str(dataset).lower(), fields)}
 
 
 def _judged(dataset: str, fields: Fields) -> dict[str, Any]:
-    gold = fields["ground_truth"]
-    gold = gold[0] if isinstance(gold, list) and len(gold) == 1 else gold
+    whole = fields["ground_truth"]
+    gold = whole[0] if isinstance(whole, list) and len(whole) == 1 else whole
     if dataset in ("gsm8k", "math", "math_rlvr", "gsm"):
         answer = str(gold)
         return {"verifier": "math", "reference": {"answer": last_box(answer) or answer, "extract": "auto"}}
     if dataset in ("ifeval", "if", "if_multi"):
-        return _format([_verified(json_of({"ground_truth": gold}, "ground_truth"))])
+        return _format(_verified(_literal(gold)))
     if dataset in ("code", "code_stdio"):
-        tests = json_of({"ground_truth": gold}, "ground_truth")
+        tests = whole if isinstance(whole, list) and str(whole[0]).lstrip().startswith("assert") else _literal(gold)
         if not isinstance(tests, list) or not all(isinstance(line, str) for line in tests):
             raise RecordFault("ground_truth is no list of assertions")
         reference = {"language": "python", "mode": "asserts", "tests": [{"test_code": line} for line in tests]}
@@ -187,14 +210,31 @@ def _judged(dataset: str, fields: Fields) -> dict[str, Any]:
     raise RecordFault(f"dataset {dataset!r} has no verifier here")
 
 
-def _verified(asked: Any) -> dict[str, Any]:
+def _literal(value: Any) -> Any:
+    """JSON text, or a Python literal, as the published sets have either. Raises `RecordFault`."""
+    if not isinstance(value, str):
+        return value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(value)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    raise RecordFault("column ground_truth is neither JSON nor a literal")
+
+
+def _verified(asked: Any) -> list[dict[str, Any]]:
+    if isinstance(asked, list) and len(asked) == 1:
+        asked = asked[0]
+    if isinstance(asked, dict) and isinstance(asked.get("instruction_id"), list):
+        pairs = zip(asked["instruction_id"], asked.get("kwargs") or [], strict=True)
+        return [c for kind, params in pairs for c in constraints(str(kind), params or {})]
     if not isinstance(asked, dict) or asked.get("func_name") not in VERIFIES:
         raise RecordFault(f"function {asked.get('func_name') if isinstance(asked, dict) else asked!r} is not known")
-    if asked["func_name"] == "validate_choices":
-        return {"type": "one_of", "options": asked.get("options") or _CHOICES}
+    if asked["func_name"] in ("validate_choice", "validate_choices"):
+        return [{"type": "one_of", "options": asked.get("options") or _CHOICES}]
     kind, names = VERIFIES[asked["func_name"]]
     params = {names.get(str(key), str(key)): value for key, value in asked.items() if value is not None}
-    return constraint(kind, params)
+    return constraints(kind, {**_EXACTLY.get(str(asked["func_name"]), {}), **params})
 
 
 OPEN_INSTRUCT = Adapter(

@@ -12,6 +12,8 @@ from assay.datasets.adapters.competitive import reference_of_tests
 from assay.datasets.records import RecordFault
 
 _HASH = re.compile(r"####[ \t]*(.+?)[ \t]*$", re.M)
+_BARE_BOX = re.compile(r"\\boxed[ \t]+([^\s$.,]+)")
+_NO_ANSWER = frozenset({"proof", "notfound", "not found", "none", "n/a"})
 _CALCULATOR = re.compile(r"<<[^<>\n]*>>")
 
 
@@ -20,7 +22,9 @@ def _gsm8k(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     found = _HASH.findall(worked)
     if not found:
         raise RecordFault("column answer has no `####` line")
-    gold = found[-1].replace(",", "").removeprefix("$")
+    gold = found[-1].replace(",", "").removeprefix("$").strip()
+    if not gold:
+        raise RecordFault("the `####` line of column answer is blank")
     yield {
         **name_of(fields.get("id")),
         "prompt": text(fields, "question"),
@@ -39,7 +43,8 @@ def last_box(solution: str) -> str | None:
     r"""The content of the last `\boxed{…}` or `\fbox{…}`, braces balanced; None if there is none whole."""
     start = max(solution.rfind("\\boxed{"), solution.rfind("\\fbox{"))
     if start < 0:
-        return None
+        bare = _BARE_BOX.findall(solution)
+        return bare[-1] if bare else None
     begin, depth = solution.index("{", start), 0
     for at in range(begin, len(solution)):
         escaped = solution[at - 1] == "\\"
@@ -53,8 +58,8 @@ def _math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     solution = text(fields, "solution")
     gold = fields.get("answer")
     gold = gold if isinstance(gold, str) and gold.strip() else last_box(solution)
-    if gold is None:
-        raise RecordFault("column solution has no box, and there is no column answer")
+    if gold is None or gold.strip().lower() in _NO_ANSWER:
+        raise RecordFault("no answer: no box in column solution, and none in column answer")
     worked = solution if last_box(solution) is not None else f"{solution}\n\n\\boxed{{{gold}}}"
     yield {
         **name_of(fields.get("unique_id") or fields.get("uuid") or fields.get("id")),
@@ -70,8 +75,33 @@ MATH = Adapter(
 )  # fmt: skip
 
 
+def _deep_math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
+    yield {
+        **name_of(fields.get("id")),
+        "prompt": text(fields, "question"),
+        **judged(fields, options, "math", {"answer": text(fields, "final_answer"), "extract": "auto"}),
+    }
+
+
+DEEP_MATH = Adapter(
+    name="deep_math", summary="question, final_answer (DeepMath and sets of its shape)",
+    columns=("question", "final_answer"), convert=_deep_math,
+)  # fmt: skip
+
+
+def _gold(fields: Fields) -> Any:
+    """The first gold column that holds one; a worked solution counts by its box alone."""
+    for name in _GOLD_COLUMNS:
+        value = fields.get(name)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            continue
+        if name != "solution" or last_box(str(value)) is not None:
+            return value
+    return None
+
+
 def _trl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
-    gold = next((fields[name] for name in _GOLD_COLUMNS if isinstance(fields.get(name), str | int | float)), None)
+    gold = _gold(fields)
     if gold is None and options.reference is None:
         raise RecordFault(f"no column {', '.join(_GOLD_COLUMNS)}; say --verifier and --reference")
     usual = {"answer": (last_box(gold) if isinstance(gold, str) else None) or str(gold), "extract": "auto"}
@@ -108,15 +138,19 @@ def _verl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(None if index is None else f"{source}-{extra.get('split', 'row')}-{index}"),
         "prompt": _prompt(fields["prompt"]),
-        **(judged(fields, options, "", {}) if options.reference is not None else _by_source(source, model)),
+        **(judged(fields, options, "", {}) if options.reference is not None else _by_source(source, model, extra)),
     }
 
 
-def _by_source(source: str, model: Fields) -> dict[str, Any]:
-    """Verifier and reference by verl's own `data_source` names (reward_score/__init__.py)."""
+def _by_source(source: str, model: Fields, extra: Fields) -> dict[str, Any]:
+    """Verifier and reference as `assay curate` wrote them, or by verl's own names (reward_score/__init__.py)."""
     gold = model["ground_truth"]
-    if any(part in source for part in ("codecontests", "apps", "codeforces", "taco", "livecodebench", "code")):
-        return {"verifier": "code", "reference": reference_of_tests(json_of(model, "ground_truth"))}
+    if isinstance(extra.get("verifier"), str):
+        return {"verifier": extra["verifier"], "reference": json_of(model, "ground_truth")}
+    if isinstance(gold, dict) or (isinstance(gold, str) and gold.lstrip().startswith("{") and '"inputs"' in gold):
+        tests = json_of(model, "ground_truth")
+        if isinstance(tests, dict) and "inputs" in tests:
+            return {"verifier": "code", "reference": reference_of_tests(tests)}
     if source.startswith("searchR1"):
         targets = gold.get("target", gold) if isinstance(gold, dict) else gold
         golds = [str(item) for item in (targets if isinstance(targets, list) else [targets])]

@@ -45,6 +45,8 @@ class Finding:
     kind: str
     detail: str
     probe: str = ""
+    source: str = ""
+    """The file, where there are several."""
 
     @property
     def severity(self) -> Severity:

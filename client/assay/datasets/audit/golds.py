@@ -24,12 +24,17 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 """How an answer is written so that each extraction finds it."""
 
 
+def verifier_of(row: Row) -> str:
+    """The verifier's name, without a pinned version."""
+    return str(row.get("verifier", "")).partition("@")[0]
+
+
 def gold_of(row: Row) -> Any:
     """A completion that the row's verifier must accept, or None where none can be made."""
     given = row.get("gold_completion")
     if given is not None:
         return given
-    make = _MAKERS.get(str(row.get("verifier", "")).partition("@")[0])
+    make = _MAKERS.get(verifier_of(row))
     reference = row.get("reference")
     return make(reference) if make and isinstance(reference, Mapping) else None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.datasets.audit.findings import Finding
+from assay.datasets.audit.golds import verifier_of
 from assay.datasets.audit.mutants import certain
 from assay.datasets.audit.probes import Probe
 from assay.wire.result import Result
@@ -22,22 +23,24 @@ def judge(row: Row, name: str, line: int, answered: Answered) -> Iterator[Findin
     """Findings about one row."""
     by_kind: dict[str, list[tuple[Probe, Result]]] = {}
     for probe, result in answered:
+        if result.error is not None and probe.kind != "schema":
+            continue
         by_kind.setdefault(probe.kind, []).append((probe, result))
     errors = [result.error for probe, result in answered if probe.kind != "schema" and result.error is not None]
     if refusal := next((error for error in errors if error.code in _REFUSALS), None):
         yield Finding(name, line, "refused", refusal.message[:200])
         return
     if errors:
-        yield Finding(name, line, "no_verdict", errors[0].code)
-        return
-    yield from _gold(row, name, line, by_kind)
+        yield Finding(name, line, "no_verdict", f"{errors[0].code}, {len(errors)} of {len(answered)} probes")
+    if "gold" in by_kind or not any(probe.kind == "gold" for probe, _ in answered):
+        yield from _gold(row, name, line, by_kind)
     for probe, result in by_kind.get("mutant", ()):
-        if _paid(result):
+        if _paid(result, least=1.0 if _partial(row) else 0.0):
             kind = "mutant_accepted" if certain(row) else "mutant_survives"
             yield Finding(name, line, kind, probe.name, probe.name)
     for probe, result in by_kind.get("policy", ()):
-        if _paid(result):
-            kind = "weak_constraint" if row.get("verifier") == "format" else "gamed"
+        if _paid(result, least=0.5 if _partial(row) else 0.0):
+            kind = "weak_constraint" if verifier_of(row) == "format" else "gamed"
             yield Finding(name, line, kind, f"a policy that {probe.name}", probe.name)
     for probe, result in by_kind.get("schema", ()):
         if result.error is not None:
@@ -46,8 +49,16 @@ def judge(row: Row, name: str, line: int, answered: Answered) -> Iterator[Findin
             yield Finding(name, line, "gold_breaks_schema", f"arguments of {probe.name[:60]}")
 
 
-def _paid(result: Result) -> bool:
-    return result.score is not None and result.score > 0
+def _paid(result: Result, *, least: float) -> bool:
+    return result.score is not None and result.score > 0 and result.score >= least
+
+
+def _partial(row: Row) -> bool:
+    """Whether the row itself pays for a part of the answer."""
+    reference = row.get("reference")
+    if not isinstance(reference, Mapping):
+        return False
+    return reference.get("reward") == "f1" or reference.get("scoring") == "fraction" or reference.get("partial") is True
 
 
 def _right(result: Result) -> bool:

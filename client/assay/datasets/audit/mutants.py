@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, message, wrapped
+from assay.datasets.audit.golds import arguments, expected_calls, message, verifier_of, wrapped
 
 Row = Mapping[str, Any]
 Mutants = Iterator[tuple[str, Any]]
@@ -27,7 +27,7 @@ _FENCE = re.compile(r"```[a-zA-Z0-9+]*\n(.*?)\n```", re.S)
 
 def mutants(row: Row, gold: Any) -> Mutants:
     """Mutants of the row's gold."""
-    make = _MAKERS.get(str(row.get("verifier", "")).partition("@")[0])
+    make = _MAKERS.get(verifier_of(row))
     reference = row.get("reference")
     if make is not None and isinstance(reference, Mapping):
         yield from make(reference, gold)
@@ -35,7 +35,7 @@ def mutants(row: Row, gold: Any) -> Mutants:
 
 def certain(row: Row) -> bool:
     """Whether a mutant of this row's gold is wrong beyond doubt."""
-    return str(row.get("verifier", "")).partition("@")[0] != "code"
+    return verifier_of(row) != "code"
 
 
 def other_numbers(answer: str) -> Iterator[tuple[str, str]]:
@@ -51,11 +51,14 @@ def other_numbers(answer: str) -> Iterator[tuple[str, str]]:
 
 def _exact(reference: Row, gold: Any) -> Mutants:
     mode, value = reference.get("mode"), reference.get("gold")
+    aliases = reference.get("aliases")
+    also = {str(alias).strip() for alias in aliases} if isinstance(aliases, list) else set()
     if mode in ("number", "quantity") and _NUMBER.fullmatch(str(value).strip()) and "tol" not in reference:
         for what, text in other_numbers(str(value).strip()):
-            yield what, wrapped(reference, text, default="whole")
+            if text not in also:
+                yield what, wrapped(reference, text, default="whole")
     elif mode == "choice" and isinstance(value, str) and len(value) == 1 and value.isalpha():
-        other = "B" if value.upper() == "A" else "A"
+        other = next(label for label in "ABC" if label != value.upper() and label not in also)
         yield "another option", wrapped(reference, other, default="choice")
     elif mode in ("set", "list") and isinstance(value, list) and len(value) > 1:
         sep = str(reference.get("sep", ",")) + " "

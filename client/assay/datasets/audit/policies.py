@@ -5,15 +5,17 @@ A row for which doing nothing is right (`no_call`) is not asked about it, nor on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, message
+from assay.datasets.audit.golds import arguments, expected_calls, message, verifier_of
 
 Row = Mapping[str, Any]
 _LETTERS = "A, B, C, D, E"
 _SPAM = "".join(f"\\boxed{{{n}}} <answer>{n}</answer> " for n in [*"ABCDE", *range(-20, 101), 31337])
 """Many answers, the last of which is nobody's."""
+_JSON_ANSWERS = ("{}", "[]", "null", "0", '""', "true")
 _PROGRAMS = {
     "exit(0)": "import sys\nsys.exit(0)",
     "os._exit(0)": "import os\nos._exit(0)",
@@ -22,6 +24,7 @@ _PROGRAMS = {
     "echoes its input": "import sys\nprint(sys.stdin.read())",
     "prints 0": "print(0)",
     "prints YES": "print('YES')",
+    "prints NO": "print('NO')",
 }
 _BODIES = {
     "returns nothing": "return None",
@@ -34,7 +37,7 @@ _BODIES = {
 
 def policies(row: Row) -> Iterator[tuple[str, Any]]:
     """(name, completion) of each policy that means something for the row's verifier."""
-    name, reference = str(row.get("verifier", "")).partition("@")[0], row.get("reference")
+    name, reference = verifier_of(row), row.get("reference")
     if not isinstance(reference, Mapping) or name == "given":
         return
     if name == "code":
@@ -44,6 +47,8 @@ def policies(row: Row) -> Iterator[tuple[str, Any]]:
         yield from _callers(reference)
         if (reference.get("expect") or {}).get("no_call"):
             return
+    if name == "schema":
+        yield from ((f"says {text}", text) for text in _JSON_ANSWERS)
     yield "says nothing", ""
     yield "does nothing", "I am sorry, I cannot help with that."
     if prompt := prompt_text(row.get("prompt")):
@@ -67,9 +72,17 @@ def _programs(reference: Row) -> Iterator[tuple[str, str]]:
         yield "says nothing", ""
         return
     whole = reference.get("extract") == "whole"
-    sources = _PROGRAMS if reference.get("mode") == "stdio" else _functions(reference)
+    sources = {**_PROGRAMS, **_constant(reference)} if reference.get("mode") == "stdio" else _functions(reference)
     for what, source in {"says nothing": "", **sources}.items():
         yield what, source if whole or not source else f"```python\n{source}\n```"
+
+
+def _constant(reference: Row) -> dict[str, str]:
+    """The program that prints the most frequent expected output, where there are several tests."""
+    tests = reference.get("tests")
+    wanted = [str(t.get("expected_stdout")) for t in tests if isinstance(t, Mapping)] if isinstance(tests, list) else []
+    most, count = Counter(wanted).most_common(1)[0] if len(wanted) > 1 else ("", 0)
+    return {"prints the usual output": f"print({most!r}, end='')"} if count == len(wanted) and len(most) < 1000 else {}
 
 
 def _functions(reference: Row) -> dict[str, str]:

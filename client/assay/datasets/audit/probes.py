@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, gold_of
+from assay.datasets.audit.golds import arguments, expected_calls, gold_of, verifier_of
 from assay.datasets.audit.mutants import mutants
 from assay.datasets.audit.policies import policies
 from assay.wire.item import ITEM_FIELDS
@@ -65,7 +65,7 @@ def probes(row: Row, depth: Depth) -> Iterator[Probe]:
 def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
     """The item, with what a generator and other judges would have told: tokens (here words), their scores."""
     item: dict[str, Any] = {**base, "completion": completion}
-    if base.get("verifier") in ("format", "composite"):
+    if verifier_of(base) in ("format", "composite"):
         said = completion.split() if isinstance(completion, str) else []
         item.setdefault("completion_tokens", len(said))
         item.setdefault("completion_ids", [hash_of(word) for word in said])
@@ -88,16 +88,21 @@ def hash_of(word: str) -> int:
 
 def _given(reference: Any) -> Iterator[str]:
     """Names of the scores that parts of a composite take from other judges."""
-    parts = reference.get("parts") if isinstance(reference, Mapping) else None
+    if not isinstance(reference, Mapping):
+        return
+    params = reference.get("params")
+    if isinstance(params, Mapping) and isinstance(params.get("judge"), str):
+        yield params["judge"]
+    parts = reference.get("parts")
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, Mapping) and isinstance(inner := part.get("reference"), Mapping):
-            if part.get("verifier") == "given" and isinstance(inner.get("name"), str):
+            if verifier_of(part) == "given" and isinstance(inner.get("name"), str):
                 yield inner["name"]
             yield from _given(inner)
 
 
 def _runs(row: Row) -> bool:
-    return str(row.get("verifier", "")).partition("@")[0] in ("code", "script", "composite")
+    return verifier_of(row) in ("code", "script", "composite")
 
 
 def _asserts(row: Row) -> bool:
@@ -115,7 +120,7 @@ def _nudged(gold: Any, turn: int) -> Any:
 def _schemas(row: Row) -> Iterator[Probe]:
     """Each expected call's arguments as a completion of `schema`, by the tool's own parameters."""
     reference = row.get("reference")
-    tools = reference.get("tools") if isinstance(reference, Mapping) and row.get("verifier") == "tool" else None
+    tools = reference.get("tools") if isinstance(reference, Mapping) and verifier_of(row) == "tool" else None
     if not isinstance(tools, list):
         return
     parameters = {

@@ -17,13 +17,20 @@ def as_json(report: Report) -> str:
     fields: dict[str, Any] = {
         "rows": report.rows,
         "probes": report.probes,
-        "bad_rows": len(report.flagged()),
+        "bad_rows": report.bad,
         "bad_share": report.bad_share,
         "kinds": dict(report.kinds()),
         "verifiers": dict(report.verifiers),
         "sources": dict(report.by_source),
         "findings": [
-            {"row": f.row, "line": f.line, "kind": f.kind, "severity": f.severity.name.lower(), "detail": f.detail}
+            {
+                "row": f.row,
+                "file": f.source,
+                "line": f.line,
+                "kind": f.kind,
+                "severity": f.severity.name.lower(),
+                "detail": f.detail,
+            }
             for f in report.findings
         ],
     }
@@ -32,7 +39,7 @@ def as_json(report: Report) -> str:
 
 def as_html(report: Report) -> str:
     """A page for people."""
-    bad = len(report.flagged())
+    bad = report.bad
     page = Page("Audit", f"{report.rows} rows, {report.probes} probes; {bad} rows with errors ({report.bad_share:.2%})")
     page.heading("What was found")
     page.bars("Rows with each finding", [(kind, float(count)) for kind, count in report.kinds()])

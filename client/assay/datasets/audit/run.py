@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.client import AsyncClient
@@ -39,15 +39,30 @@ class Report:
         return {finding.row for finding in self.findings if finding.severity >= severity}
 
     @property
+    def bad(self) -> int:
+        """Rows that must not be trained on; rows are told apart by file and line, for names may repeat."""
+        return len({_place(finding) for finding in self.findings if finding.severity is Severity.ERROR})
+
+    @property
     def bad_share(self) -> float:
-        """The share of rows that must not be trained on."""
-        return len(self.flagged()) / self.rows if self.rows else 0.0
+        """The share of those rows."""
+        return self.bad / self.rows if self.rows else 0.0
+
+    @property
+    def unsure_share(self) -> float:
+        """The share of rows that are bad, or that the engine could not judge."""
+        unsure = {_place(f) for f in self.findings if f.severity is Severity.ERROR or f.kind == "no_verdict"}
+        return len(unsure) / self.rows if self.rows else 0.0
 
     def kinds(self) -> list[tuple[str, int]]:
         """Kinds and the number of rows with each, gravest and most frequent first."""
-        rows = {kind: len({f.row for f in self.findings if f.kind == kind}) for kind in KINDS}
+        rows = {kind: len({_place(f) for f in self.findings if f.kind == kind}) for kind in KINDS}
         found = [(kind, count) for kind, count in rows.items() if count]
         return sorted(found, key=lambda pair: (-KINDS[pair[0]][0], -pair[1]))
+
+
+def _place(finding: Finding) -> tuple[str, int]:
+    return finding.source, finding.line
 
 
 @dataclass
@@ -55,6 +70,7 @@ class _Row:
     fields: dict[str, Any]
     name: str
     line: int
+    source: str
     probes: Sequence[Probe]
 
 
@@ -70,7 +86,8 @@ async def audit(
     report, prompts = Report(), Prompts()
     rows = _rows(records, report, prompts, test_set, depth or Depth())
     async for row, results in _asked(client, rows):
-        report.findings += judge(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
+        found = judge(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
+        report.findings += (replace(finding, source=row.source) for finding in found)
         report.probes += len(row.probes)
         on_row()
     report.findings = sorted(dict.fromkeys(report.findings), key=lambda finding: (-finding.severity, finding.line))
@@ -86,18 +103,26 @@ def _rows(
         fields = dict(record.fields)
         name = str(fields.get("id") or f"line {record.place}")
         if record.fault is not None:
-            report.findings.append(Finding(name, record.place, "refused", record.fault))
+            report.findings.append(Finding(name, record.place, "refused", record.fault, source=record.source))
             continue
         report.by_source[str(fields.get("source", "-"))] += 1
         report.verifiers[str(fields.get("verifier", "-"))] += 1
-        report.findings += prompts.check(fields, name, record.place)
-        report.findings += hints(fields, name, record.place)
-        reference = fields.get("reference")
-        calls = expected_calls(reference) if isinstance(reference, dict) else None
-        report.findings += tool_golds(fields, name, record.place, calls)
-        if test_set is not None:
-            report.findings += test_set.check(fields, name, record.place)
-        yield _Row(fields, name, record.place, list(probes(fields, depth)))
+        seen = _seen(fields, name, record.place, prompts, test_set)
+        report.findings += (replace(finding, source=record.source) for finding in seen)
+        yield _Row(fields, name, record.place, record.source, list(probes(fields, depth)))
+
+
+def _seen(
+    fields: dict[str, Any], name: str, line: int, prompts: Prompts, test_set: TestSet | None
+) -> Iterator[Finding]:
+    """What can be seen in a row without asking the engine."""
+    yield from prompts.check(fields, name, line)
+    yield from hints(fields, name, line)
+    reference = fields.get("reference")
+    calls = expected_calls(reference) if isinstance(reference, dict) else None
+    yield from tool_golds(fields, name, line, calls)
+    if test_set is not None:
+        yield from test_set.check(fields, name, line)
 
 
 async def _asked(client: AsyncClient, rows: Iterator[_Row]) -> AsyncIterator[tuple[_Row, Sequence[Result]]]:

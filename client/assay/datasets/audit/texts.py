@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.datasets.audit.findings import Finding
+from assay.datasets.audit.golds import verifier_of
 from assay.datasets.audit.policies import prompt_text
 
 Row = Mapping[str, Any]
@@ -45,6 +46,7 @@ def _digest(text: str) -> bytes:
 @dataclass(frozen=True)
 class _Seen:
     name: str
+    line: int
     gold: bytes
 
 
@@ -63,10 +65,12 @@ class Prompts:
         reference = row.get("reference")
         tools = reference.get("tools") if isinstance(reference, Mapping) else None
         key = _digest(" ".join(said) + json.dumps(tools, sort_keys=True))
-        before = self._seen.setdefault(key, _Seen(name, gold))
-        if before.name != name or before.gold != gold:
+        before = self._seen.setdefault(key, _Seen(name, line, gold))
+        if before.line != line:
             kind = "duplicate" if before.gold == gold else "contradictory"
-            yield Finding(name, line, kind, f"the same prompt as row {before.name}")
+            yield Finding(name, line, kind, f"the same prompt as line {before.line}")
+            if kind == "contradictory":
+                yield Finding(before.name, before.line, kind, f"the same prompt as line {line}")
 
 
 class TestSet:
@@ -105,7 +109,7 @@ def _runs(said: list[str]) -> Iterator[bytes]:
 def hints(row: Row, name: str, line: int) -> Iterator[Finding]:
     """Programs whose problem allows what their comparison refuses."""
     reference = row.get("reference")
-    if row.get("verifier") != "code" or not isinstance(reference, Mapping) or reference.get("mode") != "stdio":
+    if verifier_of(row) != "code" or not isinstance(reference, Mapping) or reference.get("mode") != "stdio":
         return
     if reference.get("checker") or reference.get("interactor"):
         return

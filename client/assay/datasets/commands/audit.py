@@ -41,7 +41,7 @@ def audit(
 ) -> None:
     """Try each row's gold, mutants of it, and policies that solve nothing; look for doubles and leaks.
 
-    Exit code 1 if more than `--max-bad` of the rows have an error.
+    Exit code 1 if more than `--max-bad` of the rows have an error, or could not be judged.
     """
     for path in rows:
         if not path.exists():
@@ -54,7 +54,7 @@ def audit(
     for target, text in ((json_file, as_json), (html, as_html)):
         if target is not None:
             target.write_text(text(report), encoding="utf-8")
-    raise typer.Exit(DIFFERS if report.bad_share > max_bad else OK)
+    raise typer.Exit(DIFFERS if report.unsure_share > max_bad else OK)
 
 
 async def _run(client: Any, rows: list[Path], against: list[Path], depth: Depth, *, quiet: bool) -> Report:
@@ -79,7 +79,7 @@ def _prompts(paths: list[Path]) -> Iterator[Any]:
 
 def print_report(report: Report, *, show: int) -> None:
     """The report for a terminal."""
-    bad = len(report.flagged())
+    bad = report.bad
     print(f"{report.rows} rows, {report.probes} probes: {bad} rows with errors ({report.bad_share:.2%})")
     for kind, count in report.kinds():
         severity, meaning = KINDS[kind]

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from assay.client.cli._faults import Unusable
+from assay.client.cli._files import is_parquet
 from assay.datasets.curate import Rules, Tally, for_sft, in_band, pairs, prompts
 from assay.datasets.curate.report import as_html, as_json
-from assay.datasets.curate.shapes import RL, SFT, trl_pair
+from assay.datasets.curate.shapes import RL, SFT, flat_rl, trl_pair
 from assay.datasets.curate.writer import Writer
 
 
@@ -85,7 +86,8 @@ def _curate(
                 for chosen, rejected in pairs(prompt, rules, tally):
                     to_pairs.add(trl_pair(chosen, rejected))
             if to_rl is not None:
-                to_rl.add(RL[shape](prompt, tally.kept["rl"]))
+                made = flat_rl if shape == "rows" and is_parquet(str(rl)) else RL[shape]
+                to_rl.add(made(prompt, tally.kept["rl"]))
                 tally.kept["rl"] += 1
     return tally
 

@@ -39,7 +39,7 @@ def _pairs(old: Iterator[Row], new: Iterator[Row]) -> Iterator[tuple[str, Any, A
     """Rows of one place; raises `Unusable` where they carry different ids, for then nothing can be said."""
     for left, right in zip_longest(old, new):
         if left is None or right is None:
-            yield (left or right).id, None, None
+            yield (left or right).id, *((None, {}) if left is None else ({}, None))
             continue
         if left.id != right.id:
             names = f"{one_line(left.id, limit=60)} and {one_line(right.id, limit=60)}"

@@ -12,6 +12,7 @@ import typer
 from assay.client.cli._escape import one_line
 from assay.client.cli._faults import Unusable
 from assay.client.cli._files import open_rows
+from assay.datasets.curate.rollouts import group_of
 from assay.datasets.passk import Samples, interval
 
 Line = dict[str, Any]
@@ -45,7 +46,7 @@ def _read(results: str, by: str) -> dict[str, Samples]:
     with open_rows(results) as rows:
         for row in rows:
             source = row.value(by) if by in row.spans else "all"
-            sources[str(source)].add(row.group or row.id, row.value("result"))
+            sources[str(source)].add(group_of(row), row.value("result"))
     return sources
 
 
@@ -59,7 +60,7 @@ def _lines(name: str, samples: Samples, asked: list[int] | None) -> list[Line]:
             lines.append({
                 "source": name, "k": k, "prompts": len(values),
                 "pass": sum(values) / len(values), "pass_interval": interval(values),
-                "maj": sum(votes) / len(votes), "maj_interval": interval(votes),
+                "maj": sum(votes) / len(votes) if votes else None, "maj_interval": interval(votes) if votes else None,
             })  # fmt: skip
     return lines
 
@@ -68,8 +69,11 @@ def _print(table: list[Line]) -> None:
     print(f"{'source':<24} {'k':>4} {'prompts':>8}  {'pass@k':>7} {'95 %':>15}  {'maj@k':>7} {'95 %':>15}")
     for line in table:
         low, high = line["pass_interval"]
-        maj_low, maj_high = line["maj_interval"]
+        voted = f"{'-':>7}"
+        if line["maj"] is not None:
+            maj_low, maj_high = line["maj_interval"]
+            voted = f"{line['maj']:>7.3f} {maj_low:>7.3f}-{maj_high:<7.3f}"
         print(
             f"{one_line(line['source'], limit=24):<24} {line['k']:>4} {line['prompts']:>8}  {line['pass']:>7.3f} "
-            f"{low:>7.3f}-{high:<7.3f}  {line['maj']:>7.3f} {maj_low:>7.3f}-{maj_high:<7.3f}"
+            f"{low:>7.3f}-{high:<7.3f}  {voted}"
         )

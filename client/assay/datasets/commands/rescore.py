@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ from assay.client import AsyncClient
 from assay.client.cli._connect import WINDOW, connect
 from assay.client.cli._explain import explain
 from assay.client.cli._faults import DIFFERS, OK, Unusable
-from assay.client.cli._files import JsonlSink, open_output, open_rows
+from assay.client.cli._files import JsonlSink, is_parquet, open_output, open_rows
 from assay.client.cli._pipeline import score_rows
 from assay.client.cli._progress import Progress
 from assay.client.cli._rows import Row
@@ -36,7 +37,9 @@ def rescore(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Judge stored completions again and say which verdicts changed. Exit code 1 if any did."""
-    if output is not None and Path(output).exists() and Path(output).samefile(old):
+    if output is not None and is_parquet(output):
+        raise Unusable("rescored rows are JSON lines: name a .jsonl file", source=output)
+    if output is not None and all(map(os.path.exists, (output, old))) and os.path.samefile(output, old):
         raise Unusable("the output would overwrite the input", source=output)
     changes = Changes()
     asyncio.run(_run(connect(server or [], plugins=verifiers or []), old, output, replay, changes, quiet=quiet))

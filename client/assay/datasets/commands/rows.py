@@ -83,7 +83,7 @@ def _write(rows: Iterator[dict[str, Any]], output: str) -> int:
     count = 0
     with open_output(output) as stream:
         for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass") + b"\n")
+            stream.write(json.dumps(row, allow_nan=False).encode() + b"\n")
             count += 1
     return count
 

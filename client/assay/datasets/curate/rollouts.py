@@ -7,11 +7,13 @@ is that of the prompts whose samples are still apart, and of a few numbers a pro
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.client.cli._faults import Unusable
 from assay.client.cli._files import open_rows
 from assay.client.cli._rows import Row
 
@@ -81,12 +83,14 @@ class Prompt:
 
 def prompts(path: str) -> Iterator[Prompt]:
     """Prompts with all their samples. Raises `Unusable`."""
+    if not os.path.isfile(path):
+        raise Unusable("the results are read twice: name a file", source=path)
     with open_rows(path) as rows:
-        left = Counter(_name(row) for row in rows)
+        left = Counter(group_of(row) for row in rows)
     waiting: dict[str, Prompt] = {}
     with open_rows(path) as rows:
         for row in rows:
-            name = _name(row)
+            name = group_of(row)
             prompt = waiting.setdefault(name, Prompt(name))
             prompt.rollouts.append(Rollout(json.loads(row.text)))
             left[name] -= 1
@@ -95,5 +99,7 @@ def prompts(path: str) -> Iterator[Prompt]:
                 yield waiting.pop(name)
 
 
-def _name(row: Row) -> str:
-    return row.group or row.id
+def group_of(row: Row) -> str:
+    """The name of the row's prompt: its group, as text, else its own id."""
+    group = row.group if row.group is not None else row.value("group")
+    return row.id if group is None else str(group)

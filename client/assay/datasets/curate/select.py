@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay.datasets.curate.rollouts import Prompt, Rollout
@@ -103,10 +103,16 @@ def _plain(rollout: Rollout) -> str:
     return " ".join(rollout.text.split())
 
 
+def _once(rollouts: Iterable[Rollout]) -> list[Rollout]:
+    """Each text once."""
+    return list({_plain(rollout): rollout for rollout in rollouts}.values())
+
+
 def pairs(prompt: Prompt, rules: Rules, tally: Tally) -> Iterator[tuple[Rollout, Rollout]]:
     """(chosen, rejected): right and usable, and wrong of the nearest length; no sample twice."""
-    chosen = [rollout for rollout in prompt.judged if _why_not(rollout, rules) is None]
-    rejected = [rollout for rollout in prompt.judged if rollout.score == 0 and not rollout.fields.get("truncated")]
+    chosen = _once(rollout for rollout in prompt.judged if _why_not(rollout, rules) is None)
+    chosen.sort(key=lambda rollout: (-rollout.reward, rollout.length))
+    rejected = _once(r for r in prompt.judged if r.score == 0 and not r.fields.get("truncated"))
     for good in chosen[: rules.pairs]:
         if not rejected:
             return

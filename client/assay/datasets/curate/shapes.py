@@ -15,6 +15,7 @@ from assay.datasets.curate.rollouts import Prompt, Rollout
 
 Line = dict[str, Any]
 _ROW = ("verifier", "prompt", "reference", "source", "gold_completion", "prefill", "options")
+_PLAIN = frozenset({"id", "group", "verifier", "source", "prefill", "prompt", "pass_rate"})
 _ABILITIES = {"math": "math", "exact": "math", "code": "code", "tool": "tool"}
 
 
@@ -50,6 +51,16 @@ def own_rl(prompt: Prompt, index: int) -> Line:
     fields = prompt.rollouts[0].fields
     kept = {name: fields[name] for name in _ROW if name in fields}
     return {"id": prompt.name, "group": prompt.name, **kept, "pass_rate": prompt.pass_rate}
+
+
+def flat_rl(prompt: Prompt, index: int) -> Line:
+    """The same for Parquet: what has many shapes is JSON text, which `assay score` reads as such."""
+    row = own_rl(prompt, index)
+    return {key: value if key in _PLAIN or _is_text(key, value) else json.dumps(value) for key, value in row.items()}
+
+
+def _is_text(key: str, value: Any) -> bool:
+    return value is None or (key == "gold_completion" and isinstance(value, str))
 
 
 def trl_rl(prompt: Prompt, index: int) -> Line:

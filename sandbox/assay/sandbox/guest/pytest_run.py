@@ -12,7 +12,7 @@ import importlib
 import inspect
 import itertools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,8 +70,8 @@ class Request:
 class Runner:
     """Runs the tests of one module's names."""
 
-    def __init__(self, names: Names, *, entered: set[str]) -> None:
-        self._names, self._entered = names, entered
+    def __init__(self, names: Names, *, entered: set[str], defined: Collection[str]) -> None:
+        self._names, self._entered, self._defined = names, entered, defined
         self._makers: dict[str, Any] = dict(_fixtures(names))
         self._module = Scope(contextlib.ExitStack())
 
@@ -118,9 +118,15 @@ class Runner:
             return
         if not name.startswith("test") or hasattr(_plain(case, name), FIXTURE):
             return
+        if not isinstance(_plain(case, name), types.FunctionType) and not self._is_defined(case, name):
+            return  # a value, or a function of the program
         if self._was_called_with_more(member):
             return
         self._rows(member, Place({"module": self._module, "class": scope}, case=case), marks, name=name)
+
+    def _is_defined(self, case: type, name: str) -> bool:
+        """Whether the text has that test, whatever a decorator has made of it."""
+        return any(f"{base.__qualname__}.{name}" in self._defined for base in case.__mro__)
 
     def _was_called_with_more(self, member: Any) -> bool:
         """Whether the script has called a method itself, with arguments that no fixture could give."""

@@ -112,7 +112,7 @@ class Peer(Exchange):
 
     def check_honest(self, handle: int) -> None:
         """Raise `LyingObject` if the object claims to equal a value that nobody knows."""
-        self.check_denies("eq", handle)
+        self.check_denies("eq", handle, like=0)
 
     def check_denies(self, name: str, handle: int, *, like: Any = "") -> None:
         """Raise `LyingObject` if the object says yes to random values; an exception of its is a no.
@@ -234,7 +234,10 @@ class Peer(Exchange):
 
     def _snapshot(self, value: Any) -> Any:
         """The form of a mutable container, to see whether a call changed it."""
-        return self.encode(value) if is_mutable(value) else None
+        try:
+            return self.encode(value) if is_mutable(value) else None
+        except values.TooLarge:
+            return None
 
 
 async def _awaited(thing: Any) -> Any:

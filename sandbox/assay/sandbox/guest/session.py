@@ -124,7 +124,8 @@ class Session:
             if self._is_own_class(item) and item.__name__.startswith("Test") and not _is_case(item)
         ]  # fmt: skip
         runnable = [case for case in dict.fromkeys(classes) if _can_make(case)]
-        pytest_run.Runner(self.names, entered=self.entered).run(functions, runnable)
+        runner = pytest_run.Runner(self.names, entered=self.entered, defined=self._unit.tests.defined.keys())
+        runner.run(functions, runnable)
 
     def _is_test(self, name: str) -> bool:
         item = self.names.get(name)
@@ -142,7 +143,15 @@ class Session:
             unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
             if not result.wasSuccessful():
                 return "assertion" if result.failures else "error"
+            if not all(self._is_excused(test) for test, _ in result.skipped):
+                return "skip"
         return None
+
+    def _is_excused(self, test: Any) -> bool:
+        """Whether a test of a TestCase was skipped by a mark of its own, and not in its course."""
+        test = getattr(test, "test_case", test)
+        name = getattr(test, "_testMethodName", "")
+        return any(f"{base.__qualname__}.{name}" in self._unit.tests.excused for base in type(test).__mro__)
 
     def _not_entered(self) -> str | None:
         missing = self._unit.tests.defined.keys() - self.entered - self._unit.tests.excused

@@ -16,6 +16,8 @@ from assay.verifiers.code.runs import Candidacy, judged
 from assay.wire.references.code import FunctionTest
 
 MAX_ANSWER_BYTES = 8 << 20
+MAX_ANSWER_NODES = 2_500_000
+"""Members of all containers of a run's answers: what the lane spends memory on."""
 
 
 def calls_spec(candidacy: Candidacy, indices: list[int]) -> RunSpec:
@@ -47,6 +49,8 @@ def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
     if len(lines) != count + 1 or lines[-1]:
         return None
     answers = []
+    if sum(map(output.count, (b",", b"[", b"{"))) > MAX_ANSWER_NODES:
+        return None
     for index, line in enumerate(lines[:-1]):
         try:
             form = values.parse(line)

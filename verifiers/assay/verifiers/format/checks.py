@@ -10,26 +10,24 @@ import re
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.format.judged import Judged, bare_word, count_words, is_word_char
+from assay.verifiers.format.judged import Judged
+from assay.verifiers.format.plain import composed, folded, visible
 from assay.verifiers.format.relations import RELATIONS
+from assay.verifiers.format.words import EDGES, bare_word, count_words, is_word_char
 
-_PLACEHOLDER = re.compile(r"\[[^\[\]\n]++\]")
+_PLACEHOLDER = re.compile(r"\[(?=[^\S\n]*+[^\s\[\]])[^\[\]\n]++\]")
 _HIGHLIGHT = re.compile(r"\*\*(?=[^\s*])[^*\n]++(?<!\s)\*\*|\*(?=[^\s*])[^*\n]++(?<!\s)\*")
-_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)\n[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 
 
 def all_caps(rule: Any, text: Judged) -> bool:
     """At least one letter, none of lower case."""
-    return bool(text.letters) and not any(map(str.islower, text.letters)) and any(map(str.isupper, text.letters))
+    return any(map(str.isupper, text.letters)) and not any(map(str.islower, text.chars))
 
 
 def all_lower(rule: Any, text: Judged) -> bool:
     """At least one letter, none of upper case."""
-    return (
-        bool(text.letters)
-        and not any(char.isupper() or char.istitle() for char in text.letters)
-        and any(map(str.islower, text.letters))
-    )
+    return any(map(str.islower, text.letters)) and not any(c.isupper() or c.istitle() for c in text.chars)
 
 
 def no_comma(rule: Any, text: Judged) -> bool:
@@ -39,7 +37,7 @@ def no_comma(rule: Any, text: Judged) -> bool:
 
 def title(rule: Any, text: Judged) -> bool:
     """`<<text>>` on one line, not blank."""
-    for line in text.lines:
+    for line in visible(text.text).split("\n"):
         start = line.find("<<")
         end = line.find(">>", start + 2) if start >= 0 else -1
         while start >= 0 and end >= 0:
@@ -56,24 +54,25 @@ def quoted(rule: Any, text: Judged) -> bool:
 
 
 def ends_with(rule: Any, text: Judged) -> bool:
-    """Ends with `text`; a closing quote and case do not matter."""
-    return text.trimmed.strip('"').casefold().endswith(rule.text.strip().casefold())
+    """Ends with `text`; a closing quote behind it and case do not matter."""
+    said, sought = text.folded.rstrip(), folded(rule.text).strip()
+    return said.endswith(sought) or said.rstrip('"').rstrip().endswith(sought)
 
 
 def starts_with(rule: Any, text: Judged) -> bool:
     """Starts with `text`; case does not matter."""
-    return text.trimmed.casefold().startswith(rule.text.strip().casefold())
+    return text.folded.lstrip().startswith(folded(rule.text).strip())
 
 
 def postscript(rule: Any, text: Judged) -> bool:
     """A line starts with `marker`."""
-    marker = rule.marker.strip().casefold()
-    return any(line.strip().casefold().startswith(marker) for line in text.lines)
+    marker = folded(rule.marker).strip()
+    return any(line.strip().startswith(marker) for line in text.folded.split("\n"))
 
 
 def repeat_prompt(rule: Any, text: Judged) -> bool:
     """Starts with `prompt`; case does not matter."""
-    return text.trimmed.casefold().startswith(rule.prompt.strip().casefold())
+    return text.folded.lstrip().startswith(folded(rule.prompt).strip())
 
 
 def keywords(rule: Any, text: Judged) -> bool:
@@ -88,13 +87,13 @@ def forbidden(rule: Any, text: Judged) -> bool:
 
 
 def _there(word: str, match: str, text: Judged) -> bool:
-    folded = word.casefold()
-    return folded in text.folded and (match == "literal" or count_words(text.folded, folded) > 0)
+    sought = folded(word)
+    return sought in text.folded if match == "literal" else count_words(text.folded, sought) > 0
 
 
 def keyword_count(rule: Any, text: Judged) -> bool:
     """How often a word stands in the text."""
-    return RELATIONS[rule.rel](count_words(text.folded, rule.word.casefold()), rule.n)
+    return RELATIONS[rule.rel](count_words(text.folded, folded(rule.word)), rule.n)
 
 
 def word_count(rule: Any, text: Judged) -> bool:
@@ -104,12 +103,12 @@ def word_count(rule: Any, text: Judged) -> bool:
 
 def char_count(rule: Any, text: Judged) -> bool:
     """How often a character stands in the text; the case of a letter does not matter."""
-    return RELATIONS[rule.rel](text.text.lower().count(rule.char.lower()), rule.n)
+    return RELATIONS[rule.rel](composed(text.text.lower()).count(composed(rule.char.lower())), rule.n)
 
 
 def placeholders(rule: Any, text: Judged) -> bool:
-    """How many `[…]` that are not empty."""
-    return RELATIONS[rule.rel](len(_PLACEHOLDER.findall(text.text)), rule.n)
+    """How many `[…]` that are not blank."""
+    return RELATIONS[rule.rel](len(_PLACEHOLDER.findall(visible(text.text))), rule.n)
 
 
 def bullets(rule: Any, text: Judged) -> bool:
@@ -121,7 +120,8 @@ def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
     """Exactly so many paragraphs, the n-th of which starts with `word`."""
     if len(text.paragraphs) != rule.paragraphs:
         return False
-    paragraph, word = text.paragraphs[rule.n - 1].casefold(), bare_word(rule.word) or rule.word.casefold()
+    paragraph, sought = folded(text.paragraphs[rule.n - 1]), folded(rule.word)
+    word = bare_word(sought) or sought
     start = next((at for at, char in enumerate(paragraph) if is_word_char(char)), 0)
     end = start + len(word)
     return paragraph.startswith(word, start) and not (end < len(paragraph) and is_word_char(paragraph[end]))
@@ -129,7 +129,7 @@ def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
 
 def copy_span(rule: Any, text: Judged) -> bool:
     """The reply is words start…end of `text`."""
-    wanted = rule.text.casefold().split()[rule.start : rule.end + 1]
+    wanted = folded(rule.text).split()[rule.start : rule.end + 1]
     return bool(text.folded.split() == wanted)
 
 
@@ -139,10 +139,18 @@ def sentence_count(rule: Any, text: Judged) -> bool:
 
 
 def paragraph_count(rule: Any, text: Judged) -> bool:
-    """How many paragraphs, split at blank lines or at a separator of the row (IFEval: `***`)."""
+    """How many paragraphs, split at blank lines or at a separator of the row (IFEval: `***`), none of these blank."""
     if rule.separator is None:
         return RELATIONS[rule.rel](len(text.paragraphs), rule.n)
-    return RELATIONS[rule.rel](sum(bool(part.strip()) for part in text.text.split(rule.separator)), rule.n)
+    parts = _between(text.text, rule.separator)
+    return all(parts) and RELATIONS[rule.rel](len(parts), rule.n)
+
+
+def _between(text: str, separator: str) -> list[str]:
+    """The trimmed parts between separators; a separator before the first or behind the last parts nothing."""
+    parts = [part.strip() for part in text.split(separator)]
+    first, last = not parts[0], len(parts) > 1 and not parts[-1]
+    return parts[int(first) : len(parts) - int(last)]
 
 
 def highlights(rule: Any, text: Judged) -> bool:
@@ -173,13 +181,17 @@ def json(rule: Any, text: Judged) -> bool:
 
 def two_responses(rule: Any, text: Judged) -> bool:
     """Two different responses with the separator between them."""
-    parts = [part.strip() for part in text.text.split(rule.separator)]
+    parts = _between(text.text, rule.separator)
     return len(parts) == 2 and all(parts) and parts[0] != parts[1]
 
 
 def one_of(rule: Any, text: Judged) -> bool:
-    """The text is one of the options; case does not matter."""
-    return text.trimmed.casefold() in {option.strip().casefold() for option in rule.options}
+    """The text is one of the options; case and punctuation at the ends do not matter."""
+    return _bare(text.folded) in {_bare(folded(option)) for option in rule.options}
+
+
+def _bare(text: str) -> str:
+    return text.strip(EDGES + " \t\r\n") or text.strip()
 
 
 def capital_words(rule: Any, text: Judged) -> bool:

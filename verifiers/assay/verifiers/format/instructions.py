@@ -7,71 +7,103 @@ a part-of-speech tagger, syllables, names or place lists.
 
 from __future__ import annotations
 
+import operator
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any, TypeVar
 
-from assay.verifiers.format.judged import Judged, bare_word, count_words
-from assay.verifiers.format.languages import english_stop_words
+from assay.verifiers.format.emoji import begins_with_emoji, ends_with_emoji
+from assay.verifiers.format.judged import Judged
+from assay.verifiers.format.nesting import bracket_depth, quote_depth
+from assay.verifiers.format.plain import composed, folded, unaccented
 from assay.verifiers.format.relations import RELATIONS
+from assay.verifiers.format.sentences import sentences, split_sentences
+from assay.verifiers.format.stop_words import STOP_WORDS
+from assay.verifiers.format.words import EDGES, bare_word, bare_words, count_words
 
-_NUMBER = re.compile(r"(?<![\w.])\d++(?:[.,]\d++)*+")
+T = TypeVar("T")
+_NUMBER = re.compile(r"(?<![\w.])(?:\d++(?:[.,]\d++)*+|\.\d++)")
+_TOKEN = re.compile(r"[^\W_]++")
+_TYPES = {".": "statement", "?": "question", "？": "question", "!": "exclamation", "！": "exclamation"}
+_CLOSERS = "\"'”’)]*_»」』"
+_INTERROBANGS = ("?!", "!?", "‽", "⁉", "⁈")
 _CONJUNCTIONS = frozenset(["and", "but", "for", "nor", "or", "so", "yet"])
 _PRONOUN_WORDS = """
 i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
 we us our ours ourselves they them their theirs themselves
 """
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
-_CLUSTER = re.compile(r"[^\W\d_aeiouAEIOU]{2}")
+_CLUSTER = re.compile(r"[b-df-hj-np-tv-z]{2}")
 
 
 def all_punctuation(rule: Any, text: Judged) -> bool:
-    """Every one of `. , ! ? ; :` is used."""
-    return all(mark in text.text for mark in ".,!?;:")
+    """Every one of `. , ! ? ; :` is used, and the interrobang (`?!`)."""
+    return text.chars.issuperset(".,!?;:") and any(mark in text.text for mark in _INTERROBANGS)
 
 
 def alphabet_words(rule: Any, text: Judged) -> bool:
     """Each word starts with the letter after that of the word before, z followed by a."""
     initials = [word[0] for word in text.bare_words]
-    return all("a" <= one <= "z" for one in initials) and all(
-        (ord(after) - ord(before)) % 26 == 1 for before, after in pairwise(initials)
+    return (
+        bool(initials)
+        and all("a" <= one <= "z" for one in initials)
+        and all((ord(after) - ord(before)) % 26 == 1 for before, after in pairwise(initials))
     )
 
 
 def no_repeated_initial(rule: Any, text: Judged) -> bool:
     """No two words in a row start with the same letter."""
-    return all(before[0] != after[0] for before, after in pairwise(text.bare_words))
+    words = text.bare_words
+    return bool(words) and all(before[0] != after[0] for before, after in pairwise(words))
 
 
 def consonant_clusters(rule: Any, text: Judged) -> bool:
-    """Every word has two consonants in a row."""
-    return bool(text.bare_words) and all(map(_CLUSTER.search, text.bare_words))
+    """Every word has two consonants in a row, of the Latin alphabet with or without marks."""
+    return bool(text.bare_words) and all(_CLUSTER.search(unaccented(word)) for word in text.bare_words)
 
 
 def emoji_endings(rule: Any, text: Judged) -> bool:
-    """Every line that is not blank ends with an emoji, and so does what follows every sentence's end."""
-    pieces = [piece.strip() for piece in re.split(r"(?<![.!?])[.!?]++(?=\s)|\n", text.text)]
-    return all(_is_emoji(piece.rstrip(".!?\ufe0f\u200d")[-1:]) for piece in pieces if any(map(str.isalnum, piece)))
+    """Every sentence and every line ends with an emoji, before or behind its last punctuation."""
+    told = False
+    for line in text.lines:
+        for part, after in pairwise(chain(split_sentences(line), [""])):
+            if any(map(str.isalnum, part)):
+                told = True
+                if not (_ends_with_emoji(part) or begins_with_emoji(after.lstrip())):
+                    return False
+    return told or ends_with_emoji(text.trimmed)
 
 
-def _is_emoji(char: str) -> bool:
-    return char != "" and (unicodedata.category(char) == "So" or 0x1F3FB <= ord(char) <= 0x1F3FF)
+def _ends_with_emoji(sentence: str) -> bool:
+    return ends_with_emoji(sentence.rstrip()) or ends_with_emoji(sentence.rstrip(EDGES + " \t\r"))
 
 
 def last_first(rule: Any, text: Judged) -> bool:
     """The last word of each sentence is the first of the next."""
-    words = [_bare(sentence) for sentence in text.sentences]
-    return len(words) > 1 and all(before[-1:] == after[:1] for before, after in pairwise(words))
+    words = (_bare(sentence) for sentence in sentences(text.text))
+    return _each_pair(words, lambda before, after: before[-1:] == after[:1])
+
+
+def _each_pair(items: Iterable[T], holds: Callable[[T, T], bool]) -> bool:
+    """Whether there are two items at least, and something holds between each and the next; stops where it does not."""
+    told = False
+    for before, after in pairwise(items):
+        told = holds(before, after)
+        if not told:
+            break
+    return told
 
 
 def paragraph_last_first(rule: Any, text: Judged) -> bool:
-    """Each paragraph ends with the word that it starts with."""
-    words = [_bare(paragraph) for paragraph in text.paragraphs]
-    return all(len(one) > 1 and one[0] == one[-1] for one in words)
+    """Each paragraph, be it ended by a line or by a blank line, ends with the word that it starts with."""
+    return _framed(text.paragraphs) or _framed(line for line in text.lines if line.strip())
+
+
+def _framed(paragraphs: Iterable[str]) -> bool:
+    words = [_bare(paragraph) for paragraph in paragraphs]
+    return bool(words) and all(len(one) > 1 and one[0] == one[-1] for one in words)
 
 
 def no_whitespace(rule: Any, text: Judged) -> bool:
@@ -85,8 +117,8 @@ def one_word_per_line(rule: Any, text: Judged) -> bool:
 
 
 def prime_lengths(rule: Any, text: Judged) -> bool:
-    """The length of every word is a prime number."""
-    return bool(text.bare_words) and all(_is_prime(len(word)) for word in text.bare_words)
+    """The length of every word, as it is written, is a prime number."""
+    return bool(text.written_words) and all(_is_prime(len(word)) for word in text.written_words)
 
 
 def _is_prime(number: int) -> bool:
@@ -115,8 +147,8 @@ def title_case(rule: Any, text: Judged) -> bool:
 
 def alliteration_increment(rule: Any, text: Judged) -> bool:
     """Each sentence has a longer run of words of one initial than the sentence before."""
-    runs = [_longest_run([word[0] for word in _bare(sentence)]) for sentence in text.sentences]
-    return len(runs) > 1 and all(before < after for before, after in pairwise(runs))
+    runs = (_longest_run([word[0] for word in _bare(sentence)]) for sentence in sentences(text.text))
+    return _each_pair(runs, operator.lt)
 
 
 def _longest_run(initials: Sequence[str]) -> int:
@@ -128,7 +160,7 @@ def _longest_run(initials: Sequence[str]) -> int:
 
 
 def _bare(text: str) -> list[str]:
-    return [bare for word in text.split() if (bare := bare_word(word))]
+    return [word.casefold() for word in bare_words(text)]
 
 
 def _tally(count: Callable[[Judged], int]) -> Callable[[Any, Judged], bool]:
@@ -157,7 +189,7 @@ def word_at(rule: Any, text: Judged) -> bool:
     if rule.sentence is not None:
         sentence = _nth(text.sentences, rule.sentence)
         words = _bare(sentence) if sentence else []
-    return bool(_nth(words, rule.n) == (bare_word(rule.word) or rule.word))
+    return bool(_nth(words, rule.n) == (bare_word(folded(rule.word)) or rule.word))
 
 
 def _nth(items: Sequence[str], place: int) -> str | None:
@@ -168,42 +200,23 @@ def _nth(items: Sequence[str], place: int) -> str | None:
 def sentence_keyword(rule: Any, text: Judged) -> bool:
     """The n-th sentence holds `word`."""
     sentence = _nth(text.sentences, rule.n)
-    return sentence is not None and count_words(sentence.casefold(), rule.word.casefold()) > 0
+    return sentence is not None and count_words(folded(sentence), folded(rule.word)) > 0
 
 
 def sentence_increment(rule: Any, text: Judged) -> bool:
     """Each sentence has exactly `by` words more than the one before."""
-    lengths = [len(_bare(sentence)) for sentence in text.sentences]
-    return len(lengths) > 1 and all(after - before == rule.by for before, after in pairwise(lengths))
+    lengths = (len(_bare(sentence)) for sentence in sentences(text.text))
+    return _each_pair(lengths, lambda before, after: bool(after - before == rule.by))
 
 
 def nested_brackets(rule: Any, text: Judged) -> bool:
-    """Brackets nested `depth` deep, none left open."""
-    open_: list[str] = []
-    deepest = 0
-    for char in text.text:
-        if char in "([{":
-            open_.append(char)
-            deepest = max(deepest, len(open_))
-        elif char in ")]}" and (not open_ or open_.pop() != _BRACKETS[char]):
-            return False
-    return not open_ and deepest >= rule.depth
+    """Brackets nested `depth` deep, each closed by its own kind."""
+    return bool(bracket_depth(text.text, enough=rule.depth) >= rule.depth)
 
 
 def nested_quotes(rule: Any, text: Judged) -> bool:
-    """Double and single quotes in turn, nested `depth` deep; an apostrophe inside a word is none."""
-    open_: list[str] = []
-    deepest = 0
-    padded = f" {text.text} "
-    for before, char, after in zip(padded, padded[1:], padded[2:], strict=False):
-        if char not in "\"'" or (before.isalnum() and after.isalnum()):
-            continue
-        if open_ and open_[-1] == char:
-            open_.pop()
-        else:
-            open_.append(char)
-            deepest = max(deepest, len(open_))
-    return not open_ and deepest >= rule.depth
+    """Double and single quotes in turn, nested `depth` deep."""
+    return bool(quote_depth(text.text, enough=rule.depth) >= rule.depth)
 
 
 def list_lines(rule: Any, text: Judged) -> bool:
@@ -222,29 +235,30 @@ def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def stop_word_ratio(rule: Any, text: Judged) -> bool:
-    """At most `max` percent of the words are stop words."""
-    stops = sum(word in english_stop_words() for word in text.bare_words)
-    return bool(100 * stops <= rule.max * len(text.bare_words))
+    """At most `max` percent of the words, of which there are some, are English stop words."""
+    words = text.bare_words
+    stops = sum(word.replace("’", "'") in STOP_WORDS for word in words)
+    return bool(words) and bool(100 * stops <= rule.max * len(words))
 
 
 def sentence_types(rule: Any, text: Judged) -> bool:
-    """Statements, questions and exclamations in that ratio."""
-    ends = Counter(_type(sentence) for sentence in text.sentences)
-    wanted = {"statement": rule.statements, "question": rule.questions, "exclamation": rule.exclamations}
-    total, share = sum(ends.values()), sum(wanted.values())
-    return total > 0 and all(ends[kind] * share == part * total for kind, part in wanted.items())
+    """Statements, questions and exclamations in that ratio; a kind of share 0 is free beside two others."""
+    ends = Counter(map(_type, sentences(text.text)))
+    parts = {"statement": rule.statements, "question": rule.questions, "exclamation": rule.exclamations}
+    asked = {kind: part for kind, part in parts.items() if part} if sum(map(bool, parts.values())) > 1 else parts
+    total, share = sum(ends[kind] for kind in asked), sum(asked.values())
+    return total > 0 and all(ends[kind] * share == part * total for kind, part in asked.items())
 
 
 def _type(sentence: str) -> str:
-    end = sentence.rstrip("\"'”’)]」』")[-1:]
-    return {"?": "question", "？": "question", "!": "exclamation", "！": "exclamation"}.get(end, "statement")
+    return _TYPES.get(sentence[-1:]) or _TYPES.get(sentence.rstrip(_CLOSERS)[-1:], "statement")
 
 
 def reversed_text(rule: Any, text: Judged) -> bool:
     """The text is the row's backwards."""
     if rule.unit == "char":
-        return bool(text.trimmed == rule.text.strip()[::-1])
-    return bool(text.folded.split() == rule.text.casefold().split()[::-1])
+        return bool(composed(text.trimmed) == composed(rule.text.strip())[::-1])
+    return bool(text.folded.split() == folded(rule.text).split()[::-1])
 
 
 CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
@@ -253,7 +267,7 @@ CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
     "alphabet_words": alphabet_words,
     "conjunctions": _tally(lambda text: len(_CONJUNCTIONS & set(text.bare_words))),
     "consonant_clusters": consonant_clusters,
-    "distinct_vowels": _tally(lambda text: len(set("aeiou") & set(text.folded))),
+    "distinct_vowels": _tally(lambda text: len(set("aeiou") & set(unaccented(text.folded)))),
     "emoji_endings": emoji_endings,
     "last_first": last_first,
     "list_lines": list_lines,
@@ -266,7 +280,7 @@ CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
     "palindromes": palindromes,
     "paragraph_last_first": paragraph_last_first,
     "prime_lengths": prime_lengths,
-    "pronouns": _tally(lambda text: sum(word in _PRONOUNS for word in text.bare_words)),
+    "pronouns": _tally(lambda text: sum(word in _PRONOUNS for word in _TOKEN.findall(text.folded))),
     "reversed_text": reversed_text,
     "sentence_increment": sentence_increment,
     "sentence_keyword": sentence_keyword,

@@ -1,22 +1,19 @@
 """The text that constraints look at, with the views of it that several of them share, each made once.
 
-Words are split at white space, paragraphs at blank lines; a sentence ends at `.!?` before white space or the
-end, and at `。！？`. Words ignore case: `folded` is the text case-folded.
+Paragraphs are split at blank lines; words: `words`; sentences: `sentences`. Words ignore case: `folded` is the
+text case-folded, composed, and without what shows nothing (`plain`).
 """
 
 from __future__ import annotations
 
 import re
-import string
-import unicodedata
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from assay.verifiers.candidate import Candidate, thinking_end
+from assay.verifiers.format import plain, sentences, words
 
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+\n\s*+")
-_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|\Z)|[。！？]++[”’」』]*+")
-_EDGES = string.punctuation + "“”‘’…—–«»„‚。，！？、；：「」『』（）"
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,12 @@ class Judged:
     @cached_property
     def folded(self) -> str:
         """The text, case-folded."""
-        return self.text.casefold()
+        return plain.folded(self.text)
+
+    @cached_property
+    def blank(self) -> bool:
+        """Whether a reader sees nothing."""
+        return plain.is_blank(self.text)
 
     @cached_property
     def words(self) -> list[str]:
@@ -41,9 +43,14 @@ class Judged:
         return self.text.split()
 
     @cached_property
+    def written_words(self) -> list[str]:
+        """Words without punctuation at their ends, as they are written; those of punctuation alone are left out."""
+        return words.bare_words(self.text)
+
+    @cached_property
     def bare_words(self) -> list[str]:
-        """Words case-folded, without punctuation at their ends; those of punctuation alone are left out."""
-        return [bare for word in self.words if (bare := bare_word(word))]
+        """The same, case-folded."""
+        return [word.casefold() for word in self.written_words]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -58,44 +65,17 @@ class Judged:
     @cached_property
     def sentences(self) -> list[str]:
         """Sentences that hold a letter or digit, with their ends."""
-        parts, at = [], 0
-        for end in _SENTENCE_END.finditer(self.text):
-            parts.append(self.text[at : end.end()])
-            at = end.end()
-        parts.append(self.text[at:])
-        return [part.strip() for part in parts if any(map(str.isalnum, part))]
+        return list(sentences.sentences(self.text))
 
     @cached_property
     def letters(self) -> list[str]:
-        """The letters."""
-        return [char for char in self.text if char.isalpha()]
+        """The letters that occur, once each."""
+        return [char for char in self.chars if char.isalpha()]
 
-
-def bare_word(word: str) -> str:
-    """A word case-folded, without punctuation at its ends."""
-    return word.strip(_EDGES).casefold()
-
-
-def is_word_char(char: str) -> bool:
-    """Whether a character continues a word: letters, digits, marks and the underscore."""
-    return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
-
-
-def count_words(text: str, word: str) -> int:
-    """How often `word` stands in `text` and not inside a longer word."""
-    return sum(not _marked(text, found.end()) for found in _whole(word).finditer(text))
-
-
-@lru_cache(256)
-def _whole(word: str) -> re.Pattern[str]:
-    before = r"(?<!\w)" if is_word_char(word[0]) else ""
-    after = r"(?!\w)" if is_word_char(word[-1]) else ""
-    return re.compile(before + re.escape(word) + after)
-
-
-def _marked(text: str, end: int) -> bool:
-    """Whether the word that ends at `end` goes on with a combining mark, which `\\w` does not know."""
-    return end < len(text) and unicodedata.category(text[end]).startswith("M")
+    @cached_property
+    def chars(self) -> frozenset[str]:
+        """The characters that occur."""
+        return frozenset(self.text)
 
 
 @dataclass(frozen=True)

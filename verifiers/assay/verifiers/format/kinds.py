@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay.verifiers.format import checks, instructions, languages
 from assay.verifiers.format.judged import Judged
+from assay.verifiers.format.plain import folded, is_blank
 
 Check = Callable[[Any, Judged], bool]
 
@@ -41,16 +42,27 @@ TEXT_CHECKS: Mapping[str, Check] = {
 }
 """Checks of a text. A blank text meets none of them."""
 
+
+def _blank(words: Iterable[str], match: str = "word") -> str | None:
+    """Words that no text holds, or every text."""
+    nothing = is_blank if match == "word" else lambda word: not folded(word)
+    return "blank word" if any(map(nothing, words)) else None
+
+
 FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     "soft_overlong": lambda rule: "cache is more than max" if rule.cache > rule.max else None,
     "nth_paragraph_first_word": lambda rule: "n is more than paragraphs" if rule.n > rule.paragraphs else None,
     "copy_span": lambda rule: None if rule.start <= rule.end < len(rule.text.split()) else "no such words in text",
     "language": lambda rule: None if languages.known(rule.code) else "unknown language",
     "language_consistency": lambda rule: None if languages.known(rule.code) else "unknown language",
-    "ends_with": lambda rule: None if rule.text.strip() else "blank text",
-    "starts_with": lambda rule: None if rule.text.strip() else "blank text",
-    "postscript": lambda rule: None if rule.marker.strip() else "blank marker",
-    "repeat_prompt": lambda rule: None if rule.prompt.strip() else "blank prompt",
-    "sections": lambda rule: None if rule.marker.strip() else "blank marker",
+    "ends_with": lambda rule: None if not is_blank(rule.text) else "blank text",
+    "starts_with": lambda rule: None if not is_blank(rule.text) else "blank text",
+    "postscript": lambda rule: None if not is_blank(rule.marker) else "blank marker",
+    "repeat_prompt": lambda rule: None if not is_blank(rule.prompt) else "blank prompt",
+    "forbidden": lambda rule: _blank(rule.any or (), rule.match),
+    "keywords": lambda rule: _blank(rule.all or rule.any or (), rule.match),
+    "keyword_count": lambda rule: _blank([rule.word]),
+    "sentence_keyword": lambda rule: _blank([rule.word]),
+    "sections": lambda rule: None if not is_blank(rule.marker) else "blank marker",
 }
 """What makes a constraint one that cannot be checked, or checks nothing."""

@@ -1,28 +1,39 @@
 """Which language a text is in: by its script where the script decides, else by function words.
 
-Deterministic and neutral where there is too little to tell: under `FEW_LETTERS` letters, or under `FEW_WORDS`
-function words of any language of the script. Code, mathematics, links and tags are left out first. A text is in a
-language if its script holds most letters and no language of that script shows clearly more function words.
+Deterministic and neutral where there is too little to tell: under `FEW_LETTERS` letters, or no function word of any
+language of the script; one that is another language's alone tells. Code, mathematics, links and tags are left out
+first, but not prose that stands in a fence, backticks or dollar signs. A text is in a language if its script holds
+most letters and no language of that script shows clearly more function words.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 import tomllib
 
-from assay.verifiers.format.judged import bare_word
+from assay.verifiers.format.plain import visible
 from assay.verifiers.format.scripts import SCRIPTS, base_code, count_scripts
+from assay.verifiers.format.words import bare_word
 
 FEW_LETTERS = 20
 FEW_WORDS = 2
 _MOST = 0.5
 _CLOSE = 0.85
 _KANA_SHARE = 0.05
+_TAG = re.compile(r"</?([a-z_]+)>", re.IGNORECASE)
+_TAG_NAMES = """
+think thinking answer a b body br code div em h head hr html i img li ol p pre s small span strong sub sup table td th
+tr u ul
+"""
+_TAGS = frozenset(_TAG_NAMES.split())
+_PROSE_WORDS = 6
+_PROSE_SHARE = 0.9
+_PROSE_LENGTH = 3.0
 _MARKS = ("`", "$", "://", "<")
 _ASIDE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*+`|\$\$[^$]*+\$\$|\$[^$\n]*+\$|https?://\S++|</?[a-z_]+>", re.DOTALL | re.IGNORECASE
@@ -38,10 +49,14 @@ def known(code: str) -> bool:
 def is_in(text: str, code: str) -> bool:
     """Whether a text is in a language; True where it is too short to tell, False without a letter."""
     code = base_code(code)
+    whole = text = visible(text)
     if any(mark in text for mark in _MARKS):
-        text = _ASIDE.sub(" ", text)
+        text = _ASIDE.sub(_said_aside, text)
     counts = count_scripts(text)
     letters = sum(counts.values())
+    if letters < FEW_LETTERS and text is not whole and _is_prose(asides := " ".join(_bodies(whole))):
+        counts = count_scripts(text := f"{text} {asides}")
+        letters = sum(counts.values())
     if letters < FEW_LETTERS:
         return letters > 0
     if sum(counts[script] for script in SCRIPTS[code]) <= _MOST * letters:
@@ -49,6 +64,33 @@ def is_in(text: str, code: str) -> bool:
     if code in ("zh", "ja"):
         return (counts["kana"] > _KANA_SHARE * letters) == (code == "ja")
     return _told_by_words(text, code)
+
+
+def _said_aside(aside: re.Match[str]) -> str:
+    """What an aside says in words: the lines of it that are prose, the words in brackets that are no tags."""
+    if tag := _TAG.fullmatch(aside[0]):
+        return " " if tag[1].lower() in _TAGS else f" {tag[1]} "
+    if aside[0][0] not in "`$":
+        return " "
+    return f" {' '.join(line for line in aside[0].strip('`$').splitlines() if _is_prose(line))} "
+
+
+def _bodies(text: str) -> Iterator[str]:
+    """What stands in fences, backticks and dollar signs."""
+    return (aside[0].strip("`$") for aside in _ASIDE.finditer(text) if aside[0][0] in "`$")
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line reads as a sentence does: enough words, of some length, of letters alone."""
+    if not line.isascii() and not any(char.isspace() for char in line.strip()):
+        return sum(map(str.isalpha, line)) >= FEW_LETTERS
+    words = [bare for word in line.split() if (bare := bare_word(word))]
+    plain = [word for word in words if word.replace("'", "").replace("’", "").replace("-", "").isalpha()]
+    return (
+        len(plain) >= _PROSE_WORDS
+        and len(plain) >= _PROSE_SHARE * len(words)
+        and sum(map(len, plain)) >= _PROSE_LENGTH * len(plain)
+    )
 
 
 def script_share(text: str, code: str) -> float | None:
@@ -70,7 +112,9 @@ def _told_by_words(text: str, code: str) -> bool:
         for language, weight in index.get(bare_word(word), ()):
             scores[language] += weight * count  # type: ignore[assignment]
     best = max((scores[language] for language in family), default=0)
-    return best < FEW_WORDS or scores[code] >= _CLOSE * best
+    if best < FEW_WORDS:
+        return best < 1 or scores[code] > 0
+    return scores[code] >= _CLOSE * best
 
 
 @cache
@@ -96,9 +140,3 @@ def _function_words() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
             code: {word: 1.0 if shared[word] == 1 else 0.8 for word in sorted(words)} for code, words in lists.items()
         }
     return weighed
-
-
-@cache
-def english_stop_words() -> frozenset[str]:
-    """Frequent English function words."""
-    return frozenset(_function_words()["latin"]["en"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from assay.verifiers.format.plain import is_blank
+
 _TAG = re.compile(r"</?(?:think|answer)>")
 
 
@@ -12,7 +14,7 @@ def think_answer(text: str, *, strict: bool) -> bool:
     tags = list(_TAG.finditer(text))
     if [tag[0] for tag in tags] != ["<think>", "</think>", "<answer>", "</answer>"]:
         return False
-    if not text[tags[2].end() : tags[3].start()].strip():
+    if is_blank(text[tags[2].end() : tags[3].start()]):
         return False
     outside = text[: tags[0].start()] + text[tags[1].end() : tags[2].start()] + text[tags[3].end() :]
     return not strict or not outside.strip()
@@ -24,6 +26,6 @@ def think(text: str, *, strict: bool) -> bool:
     if [tag[0] for tag in tags] != ["<think>", "</think>"]:
         return False
     first, last = tags
-    if text[: first.start()].strip() or not text[last.end() :].strip():
+    if text[: first.start()].strip() or is_blank(text[last.end() :]):
         return False
-    return not strict or bool(text[first.end() : last.start()].strip())
+    return not strict or not is_blank(text[first.end() : last.start()])

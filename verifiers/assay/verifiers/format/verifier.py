@@ -91,7 +91,7 @@ def _met(rule: Any, reference: FormatReference, regions: Regions) -> bool:
     if rule.type == "language_consistency":
         return _consistent(rule, _region(rule.scope, regions))
     text = _region(reference.region, regions)
-    if text is None or not text.trimmed:
+    if text is None or text.blank:
         return False
     if rule.type == "language":
         return languages.is_in(text.text, rule.code)
@@ -105,7 +105,7 @@ def _region(name: str, regions: Regions) -> Judged | None:
 
 def _consistent(rule: Any, text: Judged | None) -> bool:
     """Met where the share is reached, and where there is text but no letter; not where there is no text."""
-    if text is None or not text.trimmed:
+    if text is None or text.blank:
         return False
     share = languages.script_share(text.text, rule.code)
     return share is None or share >= rule.min_ratio

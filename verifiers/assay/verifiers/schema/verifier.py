@@ -20,7 +20,7 @@ from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.reading import read
 from assay.wire.references.schema import SchemaReference
 
-_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)\n[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,11 +42,10 @@ def harmony(reading: Reading) -> None:
 
 def _cut_off(reading: Reading) -> None:
     """The text may end within a header: one that is already addressed to a function is a failed attempt."""
-    if found := _HEADER_END.search(reading.text, reading.at):
-        recipient = _RECIPIENT.search(f"{found['role'] or ''} {found['channel']}")
-        if recipient and recipient[1].startswith(_FUNCTION):
-            reading.at = len(reading.text)
-            reading.fail("unclosed", found.start())
+    found = _HEADER_END.search(reading.text, reading.at)
+    if found and _called(found) is not None:
+        reading.at = len(reading.text)
+        reading.fail("unclosed", found.start())
 
 
 def _called(header: re.Match[str]) -> str | None:
