@@ -29,6 +29,9 @@ from assay.wire.envelope import Problem
 CONNECT_S = 5.0
 JSON = {"content-type": "application/json"}
 
+IDLE_S = 4.0
+"""An idle connection is used no longer: servers close theirs after five seconds and more (uvicorn, h11 proxies)."""
+
 
 class HttpTransport:
     """One service at one URL. The key is sent as a bearer token; default: `ASSAY_API_KEY`."""
@@ -38,7 +41,9 @@ class HttpTransport:
     def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
         self._url = url
         key = api_key or os.environ.get("ASSAY_API_KEY")
-        limits = httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
+        limits = httpx.Limits(
+            max_connections=max_connections, max_keepalive_connections=max_connections, keepalive_expiry=IDLE_S
+        )
         socket = url.removeprefix("unix:").removeprefix("//") if url.startswith("unix:") else None
         try:
             self._client = httpx.AsyncClient(

@@ -30,6 +30,8 @@ from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
+KEEP_ALIVE_S = 75
+"""Idle connections stay open so long: more than clients keep theirs, so that none is closed under a request."""
 
 
 def serve(
@@ -84,7 +86,8 @@ async def _serve(settings: Settings) -> None:
     await _start(engine, settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=int(settings.drain_s) or None, h11_max_incomplete_event_size=64 * 1024,
+        timeout_graceful_shutdown=int(settings.drain_s) or None, timeout_keep_alive=KEEP_ALIVE_S,
+        h11_max_incomplete_event_size=64 * 1024,
     )  # fmt: skip
     server = uvicorn.Server(config)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
