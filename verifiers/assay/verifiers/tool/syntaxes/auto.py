@@ -35,6 +35,13 @@ _MARKS = {
     "pythonic": re.compile(r"<function_calls>|<\|(?:tool_call|python)_start\|>|<\|python_tag\|>(?=\s*+\[)"),
     "llama3_json": re.compile(r"<\|python_tag\|>(?!\s*+\[)"),
 }
+_HINTS = {
+    "mistral": ("[TOOL_CALLS]",), "kimi_k2": ("<|tool_call",), "harmony": ("<|channel|>",),
+    "qwen3_xml": ("<function=",), "glm45": ("<tool_call>",), "hermes": ("<tool_call>",), "deepseek_v3": ("<｜tool▁call",),
+    "deepseek_v31": ("<｜tool▁call",), "pythonic": ("[", "<function_calls>", "<|tool_call_start|>", "<|python_"),
+    "llama3_json": ("<|python_tag|>",),
+}  # fmt: skip
+"""Plain text without which a mark cannot be there: looked for first, since that is quicker."""
 _PYTHON = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(")
 _NAME = re.compile(r"[\"']name[\"']\s*+:\s*+[\"']([^\"'\n]*+)[\"']")
 _READ = "\0"
@@ -43,7 +50,7 @@ _READ = "\0"
 
 def read_auto(text: str, options: Options, start: int = 0) -> list[Attempt]:
     """The calls and failed attempts of every syntax that `text` is in from `start` on, in order."""
-    waiting = {syntax for syntax in _MARKS if _mark(syntax, text, options, start) >= 0}
+    waiting = {syntax for syntax, hints in _HINTS.items() if any(hint in text for hint in hints)}
     if _begins_as_call(text, options, start):
         attempts, rest = _read("llama3_json", text, options, start)
         waiting.discard("llama3_json")
