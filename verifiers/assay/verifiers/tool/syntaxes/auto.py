@@ -36,11 +36,17 @@ _MARKS = {
     "llama3_json": re.compile(r"<\|python_tag\|>(?!\s*+\[)"),
 }
 _HINTS = {
-    "mistral": ("[TOOL_CALLS]",), "kimi_k2": ("<|tool_call",), "harmony": ("<|channel|>",),
-    "qwen3_xml": ("<function=",), "glm45": ("<tool_call>",), "hermes": ("<tool_call>",), "deepseek_v3": ("<｜tool▁call",),
-    "deepseek_v31": ("<｜tool▁call",), "pythonic": ("[", "<function_calls>", "<|tool_call_start|>", "<|python_"),
+    "mistral": ("[TOOL_CALLS]",),
+    "kimi_k2": ("<|tool_call",),
+    "harmony": ("<|channel|>",),
+    "qwen3_xml": ("<function=",),
+    "glm45": ("<tool_call>",),
+    "hermes": ("<tool_call>",),
+    "deepseek_v3": ("<｜tool▁call",),
+    "deepseek_v31": ("<｜tool▁call",),
+    "pythonic": ("[", "<function_calls>", "<|tool_call_start|>", "<|python_"),
     "llama3_json": ("<|python_tag|>",),
-}  # fmt: skip
+}
 """Plain text without which a mark cannot be there: looked for first, since that is quicker."""
 _PYTHON = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(")
 _NAME = re.compile(r"[\"']name[\"']\s*+:\s*+[\"']([^\"'\n]*+)[\"']")
