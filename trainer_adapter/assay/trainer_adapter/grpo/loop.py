@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from assay.trainer_adapter.grpo.records import (
     Records,
     counts_of,
     distribution_line,
+    finite,
     metrics_of,
     read_lines,
     rollout_lines,
@@ -103,9 +106,14 @@ class Training:
     def _replay(self, step: int) -> None:
         for line in read_lines(self.out / EVALS):
             if line["step"] <= step:
-                self._alarm.look(
-                    line[self._judged], samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
-                )
+                self._looks(line)
+
+    def _looks(self, line: Mapping[str, Any]) -> bool:
+        """Whether the alarm sounds at an evaluation; one without verdicts says nothing."""
+        value = line[self._judged]
+        return value is not None and self._alarm.look(
+            value, samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
+        )
 
     @property
     def _judged(self) -> str:
@@ -166,7 +174,7 @@ class Training:
         whole = self._ranks.sum(torch.tensor(list(local.values()), dtype=torch.float64)).tolist()
         line = metrics_of(step, dict(zip(local, whole, strict=True)), done, updated)
         generated = float(self._ranks.sum(torch.tensor(float(self._generator.tokens - sampled))))
-        latencies = sorted(done.latencies_s) or [0.0]
+        latencies = sorted(done.latencies_s) or [math.nan]
         line |= {
             "lr": learning_rate(self.run.optimizer, step - 1, self.run.steps),
             "tokens_generated": generated,
@@ -175,7 +183,9 @@ class Training:
             "tokens_per_s": generated / max(done.generate_s, 1e-9),
             "verify_p50_ms": 1e3 * latencies[len(latencies) // 2], "verify_max_ms": 1e3 * latencies[-1],
         }  # fmt: skip
-        self._since.append(line["reward_mean"])
+        line = finite(line)
+        if line["reward_mean"] is not None:
+            self._since.append(line["reward_mean"])
         if self._records is not None:
             self._records.step(line, rollout_lines(step, done.every, self.run.samples_kept))
         self._watch.step(line)
@@ -187,8 +197,8 @@ class Training:
         ends = (self._since[:WINDOW], self._since[-WINDOW:])
         first, last = (sum(end) / len(end) if end else None for end in ends)
         self._since = []
-        alarm = self._alarm.look(figures[self._judged], samples=figures["samples"], first=first, last=last)
-        line: dict[str, Any] = {"step": step, **figures, "reward_first": first, "reward_last": last, "alarm": alarm}
+        line = finite({"step": step, **figures, "reward_first": first, "reward_last": last})
+        alarm = line["alarm"] = self._looks(line)
         if self._records is not None:
             self._records.evaluation(line)
         self._watch.evaluation(line)
