@@ -1,4 +1,4 @@
-"""What is not known is null: no verdict, no update, a number that is not finite. Never 0, and never the end of a run."""
+"""What is not known is null: no verdict, no update, a number that is not finite. Never 0, never a run's end."""
 
 import math
 from pathlib import Path

@@ -30,6 +30,7 @@ from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.ranks import Ranks
 from assay.trainer_adapter.grpo.records import (
     EVALS,
+    METRICS,
     Records,
     counts_of,
     distribution_line,
@@ -66,16 +67,18 @@ class Training:
         self._collector = Collector(run, train, self._generator, self._judge, self._ranks)
         self._evaluator = self._make_evaluator()
         self._alarm = Alarm(run.eval.alarm_drop)
+        self._since: list[float] = []
         self._place = self._start(resume)
         self._spent = self._place.seconds
-        self._since: list[float] = []
         self._ungraded = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
-        self._records = Records(out, after=self._place.step) if self._ranks.first else None
+        self._records = Records(out, after=self._place.step or -1) if self._ranks.first else None
         if train.skipped:
             self._watch.note(
                 f"{train.skipped} prompts are longer than {run.data.max_prompt_tokens} tokens and left out"
             )
+        if train.faults:
+            self._watch.note(f"{train.faults} rows give no prompt (empty, no text, or no Unicode) and are left out")
 
     def _make_evaluator(self) -> Evaluator | None:
         if not self.run.eval.every or self.run.data.eval is None:
@@ -94,8 +97,9 @@ class Training:
             )
             self._replay(place.step)
             self._generator.sync(place.step)
+            self._ranks.barrier()  # the first rank cuts the files that all have read
             return place
-        if not resume and (self.out / "metrics.jsonl").exists():
+        if not resume and (self.out / METRICS).exists():
             raise ConfigurationError(f"{self.out} holds a run: --resume goes on with it, another --out starts anew")
         if self._ranks.first:
             self.out.mkdir(parents=True, exist_ok=True)
@@ -104,9 +108,14 @@ class Training:
         return checkpoint.Place(0, 0, fingerprint(self.run))
 
     def _replay(self, step: int) -> None:
+        """What the alarm knew after `step` steps: the evaluations, and the rewards since the last one."""
+        seen = 0
         for line in read_lines(self.out / EVALS):
             if line["step"] <= step:
+                seen = line["step"]
                 self._looks(line)
+        rewards = [line["reward_mean"] for line in read_lines(self.out / METRICS) if seen < line["step"] <= step]
+        self._since = [reward for reward in rewards if reward is not None]
 
     def _looks(self, line: Mapping[str, Any]) -> bool:
         """Whether the alarm sounds at an evaluation; one without verdicts says nothing."""
