@@ -1,9 +1,8 @@
 """Held-out evaluation: pass@1, pass@k, and the alarm of a reward that rises while the evaluation falls.
 
 pass@k is the unbiased estimate 1 - C(n-c, k) / C(n, k) over n verified samples of a prompt (arXiv:2107.03374).
-Samples without a verdict are in no denominator, a figure over none is None, never 0.
-Evaluation draws its own random numbers, the same at every step,
-so a change between two evaluations is the policy's.
+Samples without a verdict are in no denominator, and a figure over none is None, never 0. Evaluation draws its own
+random numbers, the same at every step, so a change between two evaluations is the policy's.
 """
 
 from __future__ import annotations

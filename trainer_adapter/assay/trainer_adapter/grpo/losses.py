@@ -36,7 +36,7 @@ class LossSpec:
     """A loss as data. `dual_clip` is None for none; for `geometric` the clip widths are in log space.
 
     Raises `ValueError` for what is no loss: among them a `dual_clip` within the clip, which would bound the ratio of
-    good tokens too (arXiv:1912.09729 has it for A < 0 alone, above the clip).
+    good tokens too (the paper, arXiv:1912.09729, has it for A < 0 alone).
     """
 
     ratio: Ratio = "token"

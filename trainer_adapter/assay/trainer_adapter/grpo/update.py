@@ -1,9 +1,11 @@
 """One step's update: advantages, weights, micro-batches, gradients, AdamW.
 
-What cannot move a parameter is not computed: a sample whose advantage is 0 and that carries no KL does not enter
-the model at all. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
-of a batch, ratios are 1 by construction; with several, or with a correction for the generator, the old log-probs
-are computed first, once. A gradient that is not finite skips the update, which is counted and in no other figure.
+A sample whose advantage is 0 and that carries no KL does not enter the training forward: without dropout it cannot
+move a parameter. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
+of a batch, ratios are 1 by construction. With several, a correction for the generator, or KL in the reward, old
+log-probs are computed first, once; with beta > 0 those of the reference; both for every sample, dead or not. Dropout
+(LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes the masks of the rest.
+A gradient that is not finite skips the update, which is counted and in no other figure.
 """
 
 from __future__ import annotations
