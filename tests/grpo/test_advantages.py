@@ -90,6 +90,21 @@ def test_whitening_spans_the_window_and_leaves_dead_groups_out() -> None:
     assert live.square().mean().item() == pytest.approx(1.0) and live.mean().item() == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_rewards_give_zero_in_a_group_that_its_scores_keep_alive(kind: str) -> None:
+    """And eps = 0 is no 0/0 there; nor does the window's mean leak in."""
+    rewards = torch.tensor([0.3, 0.3, 0.3, 0.1, 0.7, 0.35])
+    scores = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    done = group_advantages(rewards, torch.tensor([0, 3, 6]), kind=kind, scores=scores, eps=0.0)  # type: ignore[arg-type]
+    assert done.live.all() and done.values[:3].tolist() == [0.0] * 3 and done.values[3:].abs().min() > 0
+
+
+def test_rloo_divides_in_the_rewards_own_precision() -> None:
+    rewards = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    got = group_advantages(rewards, torch.tensor([0, 8]), kind="rloo").values
+    assert got[1].item() == pytest.approx(-1 / 7, rel=1e-14) and got[0].item() == pytest.approx(1.0, rel=1e-14)
+
+
 def test_groups_may_have_any_size() -> None:
     rewards = torch.tensor([1.0, 0.0, 0.5, 1.0, 0.0, 0.0], dtype=torch.float64)
     done = group_advantages(rewards, torch.tensor([0, 2, 3, 3, 6]), kind="group")

@@ -9,14 +9,14 @@ import pytest
 import tomllib
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo.command import RECIPES, read
-from assay.trainer_adapter.grpo.config import load, parse
+from assay.trainer_adapter.grpo.command import RECIPES, execute, read
+from assay.trainer_adapter.grpo.config import Lora, load, parse
 from assay.trainer_adapter.grpo.correction import MODES
 from assay.trainer_adapter.grpo.loop import fingerprint, public
 from assay.trainer_adapter.grpo.presets import PRESETS
 from assay.trainer_adapter.grpo.weights import NORMALISERS
 
-from ._tiny import run_of
+from ._tiny import policy_of, run_of
 
 RECIPE_FILES = sorted((Path(__file__).parents[2] / "trainer_adapter" / Path(*RECIPES.split("."))).glob("*.toml"))
 
@@ -39,6 +39,19 @@ def test_a_bundled_recipe_is_a_configuration(file: Path) -> None:
         ("algorithm.beta=-1", "greater than or equal to 0"),
         ("steps=0", "steps"),
         ("model.dtype=float16", "model.dtype"),
+        ("rollout.group=1", "rollout.group"),
+        ("rollout.temperature=inf", "finite"),
+        ("rollout.temperature=nan", "rollout.temperature"),
+        ("rollout.temperature=-1", "greater than 0"),
+        ("algorithm.correction_low=3", "correction_low is above correction_high"),
+        ("algorithm.dual_clip=1.0", "dual_clip is above 1"),
+        ("algorithm.dual_clip=1.25", "dual_clip is above 1"),
+        ("algorithm={name='gmpo', surrogate='sapo'}", "ratio = geometric goes with surrogate = clip"),
+        ("algorithm.tau_pos=0", "tau_pos and tau_neg are above 0"),
+        ("algorithm.tau_neg=-1.0", "tau_pos and tau_neg are above 0"),
+        ("algorithm.clip_low=-0.1", "clip_low and clip_high"),
+        ("algorithm.ratio_cap=0", "ratio_cap"),
+        ("optimizer.betas=[0.9, 1.0]", "optimizer.betas"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(override: str, fault: str) -> None:
@@ -55,6 +68,38 @@ def test_what_a_completion_or_key_holds_is_in_no_message() -> None:
     with pytest.raises(ConfigurationError) as caught:
         read("demo", ["reward.api_key=5"])
     assert "5" not in str(caught.value).replace("string", "")
+
+
+def test_a_file_that_is_not_utf_8_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(b'name = "\xff"')
+    with pytest.raises(ConfigurationError, match="not UTF-8"):
+        read(str(path), [])
+
+
+def test_a_recipe_goes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert read("demo", []).name == "demo"
+
+
+def test_out_must_be_a_folder(paths: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for out in (file, file / "under"):
+        with pytest.raises(ConfigurationError, match="--out"):
+            execute(run_of(paths), out, quiet=True)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:77", "meta"])
+def test_a_device_that_is_not_there_is_refused_by_name(device: str, paths: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match=r"model\.device"):
+        policy_of(paths, device=device)
+
+
+def test_an_unknown_target_of_adapters_is_refused_by_name(paths: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match=r"model\.lora"):
+        policy_of(paths, lora=Lora(target=["nowhere"]))
 
 
 def test_an_unknown_recipe_names_those_that_there_are() -> None:

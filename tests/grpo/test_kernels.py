@@ -308,6 +308,33 @@ def test_the_kernel_refuses_a_loss_that_spans_tokens() -> None:
         kernel.both_(logits, tokens, rows, PRESETS["gspo"].loss, temperature=1.0)
 
 
+def test_vectors_that_are_columns_or_expanded_are_read_as_what_they_hold() -> None:
+    logits, tokens, rows = case([3, 2], 70)
+    spec, count = LossSpec(kl="k3"), len(tokens)
+    ones = torch.ones(1, device=DEVICE)
+    plain = replace(rows, pg=ones.repeat(count))
+    table = {name: torch.stack([one, one + 9], 1)[:, 0] for name, one in vars(plain).items() if name != "offsets"}
+    strided = replace(plain, **{**table, "pg": ones.expand(count)})
+    column = torch.stack([tokens, tokens * 0], 1)[:, 0]
+    want, got = logits.clone(), logits.clone()
+    a, b = (
+        kernel.both_(z, ids, some, spec, temperature=1.0)
+        for z, ids, some in ((want, tokens, plain), (got, column, strided))
+    )
+    assert torch.equal(want, got) and torch.equal(a.pg, b.pg) and torch.equal(a.kl, b.kl)
+    want, got = logits.clone(), logits.clone()
+    kernel.backward_(want, tokens, a.lse, plain.advantages, temperature=1.0)
+    kernel.backward_(got, column, torch.stack([a.lse, a.lse * 0], 1)[:, 0], strided.advantages, temperature=1.0)
+    assert torch.equal(want, got)
+
+
+def test_the_kernel_of_advantages_gives_zero_where_std_and_eps_are() -> None:
+    rewards, scores = torch.full((4,), 0.3, device=DEVICE), torch.tensor([1.0, 0.0, 0.0, 1.0], device=DEVICE)
+    offsets = torch.stack([torch.tensor([0, 4]), torch.tensor([9, 9])], 1)[:, 0].to(DEVICE)
+    got = advantages(rewards, offsets, scores=scores, eps=0.0, backend="triton")
+    assert got.live.all() and got.values.tolist() == [0.0] * 4
+
+
 def test_no_rows_at_all() -> None:
     _, tokens, rows = case([1], 7)
     rows = replace(rows, advantages=rows.advantages * 0, kl=rows.kl * 0)

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -115,6 +116,21 @@ def test_a_run_is_not_resumed_under_another_configuration(paths: dict[str, str],
     train(run_of(paths, "steps=2", "eval.every=0"), tmp_path)
     with pytest.raises(ConfigurationError, match="another configuration"):
         train(run_of(paths, "steps=2", "eval.every=0", "optimizer.lr=0.5"), tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("left", [1, 0])
+def test_an_evaluation_after_a_resume_is_that_of_the_whole_run(
+    left: int, paths: dict[str, str], tmp_path: Path
+) -> None:
+    """The checkpoint of step 2, or none, lies between the evaluations of steps 0 and 3: rewards before it count too."""
+    run = run_of(paths, "eval.every=3", "steps=4")
+    whole = train(run, tmp_path)
+    evals = lines(tmp_path, "evals.jsonl")
+    for folder in checkpoint.list_all(tmp_path)[left:]:
+        shutil.rmtree(folder)
+    assert train(run, tmp_path, resume=True) == whole
+    assert lines(tmp_path, "evals.jsonl") == evals and [line["step"] for line in evals] == [0, 3, 4]
+    assert evals[1]["reward_first"] == pytest.approx(mean_of(whole[:3], "reward_mean"))
 
 
 VARIANTS = {

@@ -43,6 +43,22 @@ def test_dual_clip_bounds_the_loss_of_a_bad_token_only() -> None:
     assert policy([3.0, 3.0], [-1, 1], [2], dual_clip=3.0) == pytest.approx([3.0, -1.2])
 
 
+def test_a_dual_clip_within_the_clip_is_refused_because_it_would_bound_good_tokens() -> None:
+    """min(r, 1.1) A at A > 0 and r = 1.3 would be 1.1 where PPO has 1.28, and its gradient is 0 on half of the clip."""
+    for bound in (0.5, 1.0, 1.1, 1.28, math.nan):
+        with pytest.raises(ValueError, match="dual_clip is above 1"):
+            LossSpec(clip_high=0.28, dual_clip=bound)
+    assert policy([math.log(1.3)], [1], [1], clip_high=0.28, dual_clip=1.29) == pytest.approx([-1.28])
+
+
+def test_what_is_no_loss_is_refused() -> None:
+    for wrong in ({"tau_pos": 0.0}, {"tau_neg": -1.0}, {"clip_low": -0.1}, {"ratio_cap": 0.0}):
+        with pytest.raises(ValueError, match=r"above 0|at least 0"):
+            LossSpec(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="geometric"):
+        LossSpec(ratio="geometric", surrogate="sapo")
+
+
 def test_gspo_is_the_geometric_mean_and_rloo_the_product() -> None:
     change = [0.1, 0.05, 0.15]
     wide = {"clip_low": 0.9, "clip_high": 9.0}

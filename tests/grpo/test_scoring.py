@@ -84,6 +84,25 @@ def test_stragglers_are_cancelled_once_a_group_has_enough_verdicts(paths: dict[s
     assert events == ["cancelled at the service"]
 
 
+def test_an_outage_is_no_verdict_that_ends_the_stragglers(paths: dict[str, str]) -> None:
+    async def some(item: dict[str, Any]) -> float | None:
+        if item["completion"] == "?":
+            return None
+        await asyncio.sleep(0.5)
+        return 1.0
+
+    group, scoring = judged(None, judge_of(run_of(paths), some), ["?", "?", "2", "3"], needed=2, extra=2)
+    assert [one.text for one in group.samples] == ["2", "3"] and scoring.cancelled == 0
+    assert [one.grade.reward for one in group.samples if one.grade] == [1.0, 1.0]
+
+
+def test_a_group_of_outages_ends_when_nothing_is_open(paths: dict[str, str]) -> None:
+    start = time.monotonic()
+    group, scoring = judged(None, judge_of(run_of(paths), lambda item: None), ["?"] * 3, needed=2, extra=1)
+    assert not scoring.enough(0) and time.monotonic() - start < 20
+    assert all(math.isnan(value) for value in rewards_of(group.samples)[0].tolist())
+
+
 def test_patience_bounds_the_wait_for_verdicts(paths: dict[str, str]) -> None:
     async def slow(item: dict[str, Any]) -> float:
         await asyncio.sleep(60)

@@ -72,10 +72,16 @@ def test_raw_log_probs_of_another_temperature_count_as_missing(served: Served, p
     assert not any(math.isnan(logp) for one in sample(served, policy, "vllm", logprobs="raw") for logp in one.logps)
 
 
-def test_the_whole_distribution_is_asked_for(served: Served, policy: Policy) -> None:
-    sample(served, policy, "vllm")
-    sample(served, policy, "sglang")
-    assert all(body.get("top_p", body.get("sampling_params", {}).get("top_p")) == 1.0 for body in served.bodies)
+@pytest.mark.parametrize("kind", ["openai", "vllm", "sglang"])
+def test_the_whole_distribution_is_asked_for(kind: str, served: Served, policy: Policy) -> None:
+    """A server's defaults are a model's generation_config: top_k 20, a repetition penalty of 1.05 and the like."""
+    sample(served, policy, kind)
+    plain = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
+    more = {"repetition_penalty": 1.0, "min_p": 0.0, "top_k": -1}
+    for body in served.bodies:
+        said = body.get("sampling_params", body)
+        assert said.items() >= (plain if kind == "openai" else {**plain, **more}).items()
+        assert kind != "openai" or not more.keys() & said.keys(), "a plain server refuses what it does not know"
 
 
 def test_a_server_that_recovers_is_asked_again_and_one_that_does_not_ends_the_run(

@@ -41,6 +41,15 @@ def test_elsewhere_it_is_lines_and_the_last_step_is_one(
     assert "step 1/1 reward" in capsys.readouterr().err
 
 
+def test_what_is_unknown_is_said_to_be(line: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+    watch, screen = Watch(steps=1, name="mine"), io.StringIO()
+    nothing = {name: None if isinstance(value, float) else value for name, value in line.items()}
+    watch.step(nothing)
+    watch.evaluation({"step": 1, "pass@1": None})
+    Console(file=screen, width=100).print(watch._table({**nothing, "ungraded": None}))
+    assert "reward unknown" in capsys.readouterr().err and "pass@1 unknown" in screen.getvalue()
+
+
 def test_quiet_is_quiet(line: dict[str, float], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     watch = Watch(steps=1, name="mine", quiet=True)
     watch.step(line)

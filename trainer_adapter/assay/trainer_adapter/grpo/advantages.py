@@ -63,7 +63,7 @@ def group_advantages(
         rewards: [S], group by group; NaN = no verdict.
         offsets: [groups + 1], where each group starts.
         scores: [S], what decides whether a group is live; NaN or None: the reward does.
-        eps: added to the standard deviation.
+        eps: added to the standard deviation; where both are 0, so is the advantage.
         spread: the largest max - min of a dead group.
         ddof: of the standard deviation.
         reduce: sum over ranks, for `whiten`.
@@ -83,7 +83,8 @@ def group_advantages(
     keep = valid & live[:, None]
     values = torch.where(keep, _scaled(centred, std, count, kind, eps), 0.0)
     if kind == "whiten":
-        values = torch.where(keep, _whitened(values, keep, reduce), 0.0)
+        uneven = (shifted > 0).any(1)[:, None]
+        values = torch.where(keep & uneven, _whitened(values, keep, reduce), 0.0)
     mean = low + shifted.sum(1) / count.clamp(min=1)
     members = member_mask(lengths, table.shape[1])
     return Advantages(values[members], live, count, torch.where(count > 0, mean, 0.0), std)
@@ -115,9 +116,10 @@ def _std(centred: Tensor, count: Tensor, ddof: int) -> Tensor:
 
 def _scaled(centred: Tensor, std: Tensor, count: Tensor, kind: Kind, eps: float) -> Tensor:
     if kind == "group_std":
-        return centred / (std[:, None] + eps)
+        below = std[:, None] + eps
+        return torch.where(below > 0, centred / below, 0.0)
     if kind == "rloo":
-        return centred * (count / (count - 1).clamp(min=1))[:, None].to(centred.dtype)
+        return centred * (count.to(centred.dtype) / (count - 1).clamp(min=1))[:, None]
     return centred
 
 

@@ -76,6 +76,8 @@ def _batch(entries: list[Entry], pad_id: int, device: torch.device) -> Batch:
     width = max(entry.width for entry in entries)
     ids, mask, rows, tokens, rollout = [], [], [], [], []
     for line, entry in enumerate(entries):
+        if not entry.prompt:
+            raise ValueError("a prompt without a token: nothing predicts its completion's first")
         whole = [*entry.prompt, *entry.sample.ids]
         ids.append(whole + [pad_id] * (width - len(whole)))
         mask.append([1] * len(whole) + [0] * (width - len(whole)))

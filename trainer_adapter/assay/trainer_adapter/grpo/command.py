@@ -54,6 +54,12 @@ def execute(run: Run, out: Path, *, resume: bool = False, quiet: bool = False) -
     from assay.trainer_adapter.grpo.ranks import Ranks
 
     start = time.monotonic()
+    if out.exists() and not out.is_dir():
+        raise ConfigurationError(f"--out {out}: not a folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"--out {out}: {error.strerror}") from None
     ranks = Ranks()
     try:
         if ranks.first:
@@ -70,7 +76,7 @@ def execute(run: Run, out: Path, *, resume: bool = False, quiet: bool = False) -
 
 def read(config: str, overrides: list[str]) -> Run:
     """The run of a file, or of a bundled recipe. Raises `ConfigurationError`."""
-    if Path(config).suffix == ".toml" or Path(config).exists():
+    if Path(config).suffix == ".toml" or Path(config).is_file():
         return load(Path(config), overrides)
     recipe = files(RECIPES) / f"{config}.toml"
     if not recipe.is_file():

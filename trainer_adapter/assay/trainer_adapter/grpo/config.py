@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tomllib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -27,7 +27,7 @@ from assay.trainer_adapter.grpo.weights import Normaliser
 class Section(BaseModel):
     """One table of the file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Lora(Section):
@@ -93,7 +93,7 @@ class Rollout(Section):
     """Groups of completions. `extra`: samples beyond `group`; the stragglers are cancelled once `group` are judged."""
 
     prompts: int = Field(ge=1)
-    group: int = Field(ge=1)
+    group: int = Field(ge=2, description="An advantage is a difference to others of the group.")
     extra: int = Field(0, ge=0)
     max_tokens: int = Field(ge=1)
     temperature: float = Field(1.0, gt=0)
@@ -150,13 +150,16 @@ class Algorithm(Section):
     denominator: Literal["all", "live"] = "all"
     mask_truncated: bool = False
     correction: Mode = "none"
-    correction_low: float = 0.0
-    correction_high: float = 2.0
+    correction_low: float = Field(0.0, ge=0)
+    correction_high: float = Field(2.0, gt=0)
 
     @model_validator(mode="after")
     def _known(self) -> Algorithm:
         if self.name not in PRESETS:
             raise ValueError(f"no such algorithm; there are {', '.join(PRESETS)}")
+        if self.correction_low > self.correction_high:
+            raise ValueError("correction_low is above correction_high: no ratio is between them")
+        self.preset()
         return self
 
     def preset(self) -> Preset:
@@ -168,11 +171,14 @@ class Algorithm(Section):
         return replace(base, loss=loss, **{name: own[name] for name in outer if name in own})
 
 
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
+
 class Optimizer(Section):
     """AdamW. `minibatches` x `epochs` updates a step; `micro_tokens` bounds a forward, padding included."""
 
     lr: float = Field(1e-6, gt=0)
-    betas: tuple[float, float] = (0.9, 0.99)
+    betas: tuple[Beta, Beta] = (0.9, 0.99)
     eps: float = Field(1e-8, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     max_grad_norm: float = Field(1.0, gt=0)
@@ -239,8 +245,6 @@ class Run(Section):
         preset = self.algorithm.preset()
         if self.algorithm.beta > 0 and preset.loss.kl == "none":
             raise ValueError("beta > 0 with kl = none")
-        if preset.dynamic_sampling and self.rollout.group < 2:
-            raise ValueError("dynamic sampling needs groups of 2 or more")
         if self.generator.kind != "local" and self.rollout.thinking is not None and self.generator.kind == "openai":
             raise ValueError("a thinking budget needs a generator that takes token ids: local, vllm or sglang")
         return self
@@ -249,7 +253,9 @@ class Run(Section):
 def load(path: Path, overrides: Sequence[str] = ()) -> Run:
     """The run of a TOML file, with `section.key=value` overrides (values as TOML). Raises `ConfigurationError`."""
     try:
-        table = tomllib.loads(path.read_text())
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: not UTF-8") from None
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
     for text in overrides:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from assay.client import ConfigurationError
-from assay.client.templates import template
+from assay.client.templates import Fill, RowFault, template
 from assay.trainer_adapter.grpo.config import Data
 
 
@@ -38,12 +38,12 @@ class Draw:
 class Prompts:
     """The prompts of one file."""
 
-    def __init__(self, prompts: list[Prompt], *, seed: int, skipped: int = 0) -> None:
+    def __init__(self, prompts: list[Prompt], *, seed: int, skipped: int = 0, faults: int = 0) -> None:
         if not prompts:
             raise ConfigurationError(
-                "no row is left to train on" + (f": {skipped} prompts are too long" if skipped else "")
+                f"no row is left to train on: {skipped} prompts are too long, {faults} rows give no prompt"
             )
-        self.prompts, self.skipped = prompts, skipped
+        self.prompts, self.skipped, self.faults = prompts, skipped, faults
         self._seed = seed
         self._orders: dict[int, list[int]] = {}
 
@@ -73,23 +73,48 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
                     rows.append(row)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigurationError(f"{path}: line {number} is not a JSON object") from None
     return rows
 
 
 def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> Prompts:
-    """Every row's prompt; prompts over `max_prompt_tokens` are left out and counted."""
+    """Every row's prompt; prompts over `max_prompt_tokens`, and rows that give none, are left out and counted.
+
+    A row gives none that its template cannot be filled from, whose text is no Unicode (a lone surrogate), or that has
+    no token: a completion's first token is predicted from the prompt's last. Raises `ConfigurationError`.
+    """
     fill = template(data.prompt)
-    prompts, skipped = [], 0
+    if data.chat and not getattr(tokenizer, "chat_template", None):
+        raise ConfigurationError(
+            "data.chat: the tokenizer has no chat template; chat = false takes the prompt as it is"
+        )
+    prompts, skipped, faults = [], 0, 0
     for row in read_rows(path):
-        text = str(fill(row))
-        ids = _encode(text, data, tokenizer)
-        if len(ids) > data.max_prompt_tokens:
+        prompt = _prompt(row, fill, data, tokenizer)
+        if prompt is None:
+            faults += 1
+        elif len(prompt.ids) > data.max_prompt_tokens:
             skipped += 1
         else:
-            prompts.append(Prompt(row, text, tuple(ids)))
-    return Prompts(prompts, seed=seed, skipped=skipped)
+            prompts.append(prompt)
+    return Prompts(prompts, seed=seed, skipped=skipped, faults=faults)
+
+
+def _prompt(row: Mapping[str, Any], fill: Fill, data: Data, tokenizer: Any) -> Prompt | None:
+    """None: the row's own fault."""
+    from jinja2 import TemplateError
+
+    try:
+        text = str(fill(row))
+        text.encode()
+    except (RowFault, UnicodeEncodeError):
+        return None
+    try:
+        ids = _encode(text, data, tokenizer)
+    except TemplateError as error:
+        raise ConfigurationError(f"data.chat: the chat template: {error}") from None
+    return Prompt(row, text, tuple(ids)) if ids else None
 
 
 def _encode(text: str, data: Data, tokenizer: Any) -> list[int]:

@@ -1,8 +1,8 @@
 """Held-out evaluation: pass@1, pass@k, and the alarm of a reward that rises while the evaluation falls.
 
 pass@k is the unbiased estimate 1 - C(n-c, k) / C(n, k) over n verified samples of a prompt (arXiv:2107.03374).
-Samples without a verdict are in no denominator. Evaluation draws its own random numbers, the same at every step,
-so a change between two evaluations is the policy's.
+Samples without a verdict are in no denominator, and a figure over none is None, never 0. Evaluation draws its own
+random numbers, the same at every step, so a change between two evaluations is the policy's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from assay.trainer_adapter.grpo.config import Run
 from assay.trainer_adapter.grpo.data import Draw, Prompts
 from assay.trainer_adapter.grpo.generate import Sampling
 from assay.trainer_adapter.grpo.ranks import Ranks
+from assay.trainer_adapter.grpo.records import share
 from assay.trainer_adapter.grpo.rollout import Group
 from assay.trainer_adapter.grpo.scoring import Judge, Scoring
 
@@ -37,8 +38,8 @@ class Evaluator:
         self._run, self._generator, self._judge, self._ranks = run, generator, judge, ranks
         self._draws = [Draw(number, prompt) for number, prompt in enumerate(prompts.prompts[: run.eval.rows])]
 
-    def evaluate(self, step: int) -> dict[str, float]:
-        """The figures after `step` steps, over all ranks."""
+    def evaluate(self, step: int) -> dict[str, float | None]:
+        """The figures after `step` steps, over all ranks; `samples` are those with a verdict."""
         settings = self._run.eval
         mine = self._draws[self._ranks.rank :: self._ranks.size]
         scoring = Scoring(self._judge, mine, needed=settings.samples, extra=0, step=step)
@@ -49,7 +50,7 @@ class Evaluator:
         self._generator.run(mine, how, scoring.deliver, scoring.enough)
         return self._figures(scoring.finish())
 
-    def _figures(self, groups: list[Group]) -> dict[str, float]:
+    def _figures(self, groups: list[Group]) -> dict[str, float | None]:
         names = [f"pass@{k}" for k in self._run.eval.k]
         sums = [0.0] * (2 * len(names) + 4)
         for group in groups:
@@ -64,14 +65,14 @@ class Evaluator:
             sums[-2] += len(group.samples)
             sums[-1] += sum(sample.tokens for sample in group.samples)
         whole = self._ranks.sum(torch.tensor(sums, dtype=torch.float64)).tolist()
-        figures = {name: whole[2 * at] / max(whole[2 * at + 1], 1.0) for at, name in enumerate(names)}
-        graded, samples = whole[-3], max(whole[-2], 1.0)
+        figures = {name: share(whole[2 * at], whole[2 * at + 1]) for at, name in enumerate(names)}
+        reward, graded, asked, tokens = whole[-4:]
         more = {
-            "reward_mean": whole[-4] / max(graded, 1.0),
-            "graded": graded / samples,
-            "length_mean": whole[-1] / samples,
+            "reward_mean": share(reward, graded),
+            "graded": share(graded, asked),
+            "length_mean": share(tokens, asked),
         }
-        return {**figures, **more, "samples": whole[-2]}
+        return {**figures, **more, "samples": graded}
 
 
 @dataclass

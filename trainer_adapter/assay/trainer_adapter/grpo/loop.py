@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,11 @@ from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.ranks import Ranks
 from assay.trainer_adapter.grpo.records import (
     EVALS,
+    METRICS,
     Records,
     counts_of,
     distribution_line,
+    finite,
     metrics_of,
     read_lines,
     rollout_lines,
@@ -63,16 +67,18 @@ class Training:
         self._collector = Collector(run, train, self._generator, self._judge, self._ranks)
         self._evaluator = self._make_evaluator()
         self._alarm = Alarm(run.eval.alarm_drop)
+        self._since: list[float] = []
         self._place = self._start(resume)
         self._spent = self._place.seconds
-        self._since: list[float] = []
         self._ungraded = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
-        self._records = Records(out, after=self._place.step) if self._ranks.first else None
+        self._records = Records(out, after=self._place.step or -1) if self._ranks.first else None
         if train.skipped:
             self._watch.note(
                 f"{train.skipped} prompts are longer than {run.data.max_prompt_tokens} tokens and left out"
             )
+        if train.faults:
+            self._watch.note(f"{train.faults} rows give no prompt (empty, no text, or no Unicode) and are left out")
 
     def _make_evaluator(self) -> Evaluator | None:
         if not self.run.eval.every or self.run.data.eval is None:
@@ -91,8 +97,9 @@ class Training:
             )
             self._replay(place.step)
             self._generator.sync(place.step)
+            self._ranks.barrier()  # the first rank cuts the files that all have read
             return place
-        if not resume and (self.out / "metrics.jsonl").exists():
+        if not resume and (self.out / METRICS).exists():
             raise ConfigurationError(f"{self.out} holds a run: --resume goes on with it, another --out starts anew")
         if self._ranks.first:
             self.out.mkdir(parents=True, exist_ok=True)
@@ -101,11 +108,21 @@ class Training:
         return checkpoint.Place(0, 0, fingerprint(self.run))
 
     def _replay(self, step: int) -> None:
+        """What the alarm knew after `step` steps: the evaluations, and the rewards since the last one."""
+        seen = 0
         for line in read_lines(self.out / EVALS):
             if line["step"] <= step:
-                self._alarm.look(
-                    line[self._judged], samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
-                )
+                seen = line["step"]
+                self._looks(line)
+        rewards = [line["reward_mean"] for line in read_lines(self.out / METRICS) if seen < line["step"] <= step]
+        self._since = [reward for reward in rewards if reward is not None]
+
+    def _looks(self, line: Mapping[str, Any]) -> bool:
+        """Whether the alarm sounds at an evaluation; one without verdicts says nothing."""
+        value = line[self._judged]
+        return value is not None and self._alarm.look(
+            value, samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
+        )
 
     @property
     def _judged(self) -> str:
@@ -166,7 +183,7 @@ class Training:
         whole = self._ranks.sum(torch.tensor(list(local.values()), dtype=torch.float64)).tolist()
         line = metrics_of(step, dict(zip(local, whole, strict=True)), done, updated)
         generated = float(self._ranks.sum(torch.tensor(float(self._generator.tokens - sampled))))
-        latencies = sorted(done.latencies_s) or [0.0]
+        latencies = sorted(done.latencies_s) or [math.nan]
         line |= {
             "lr": learning_rate(self.run.optimizer, step - 1, self.run.steps),
             "tokens_generated": generated,
@@ -175,7 +192,9 @@ class Training:
             "tokens_per_s": generated / max(done.generate_s, 1e-9),
             "verify_p50_ms": 1e3 * latencies[len(latencies) // 2], "verify_max_ms": 1e3 * latencies[-1],
         }  # fmt: skip
-        self._since.append(line["reward_mean"])
+        line = finite(line)
+        if line["reward_mean"] is not None:
+            self._since.append(line["reward_mean"])
         if self._records is not None:
             self._records.step(line, rollout_lines(step, done.every, self.run.samples_kept))
         self._watch.step(line)
@@ -187,8 +206,8 @@ class Training:
         ends = (self._since[:WINDOW], self._since[-WINDOW:])
         first, last = (sum(end) / len(end) if end else None for end in ends)
         self._since = []
-        alarm = self._alarm.look(figures[self._judged], samples=figures["samples"], first=first, last=last)
-        line: dict[str, Any] = {"step": step, **figures, "reward_first": first, "reward_last": last, "alarm": alarm}
+        line = finite({"step": step, **figures, "reward_first": first, "reward_last": last})
+        alarm = line["alarm"] = self._looks(line)
         if self._records is not None:
             self._records.evaluation(line)
         self._watch.evaluation(line)

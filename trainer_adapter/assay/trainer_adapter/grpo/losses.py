@@ -33,7 +33,11 @@ LOG_RATIO_BOUND = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec:
-    """A loss as data. `dual_clip` is None for none; for `geometric` the clip widths are in log space."""
+    """A loss as data. `dual_clip` is None for none; for `geometric` the clip widths are in log space.
+
+    Raises `ValueError` for what is no loss: among them a `dual_clip` within the clip, which would bound the ratio of
+    good tokens too (the paper, arXiv:1912.09729, has it for A < 0 alone).
+    """
 
     ratio: Ratio = "token"
     surrogate: Surrogate = "clip"
@@ -45,6 +49,17 @@ class LossSpec:
     tau_neg: float = 1.05
     kl: Kl = "k3"
     kl_correction: bool = False
+
+    def __post_init__(self) -> None:
+        for holds, rule in (
+            (self.clip_low >= 0 and self.clip_high >= 0, "clip_low and clip_high are at least 0"),
+            (self.ratio_cap > 0, "ratio_cap is above 0"),
+            (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg are above 0"),
+            (self.ratio != "geometric" or self.surrogate == "clip", "ratio = geometric goes with surrogate = clip"),
+            (self.dual_clip is None or self.dual_clip > 1 + self.clip_high, "dual_clip is above 1 + clip_high"),
+        ):
+            if not holds:
+                raise ValueError(rule)
 
     @property
     def token_level(self) -> bool:

@@ -54,12 +54,13 @@ class Policy:
         from transformers.utils import logging
 
         logging.disable_progress_bar()
+        device = _device(settings.device)
         try:
             tokenizer = AutoTokenizer.from_pretrained(settings.path)
             model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=_stored(settings))
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"model.path: {error}") from error
-        model.to(_device(settings.device))
+        model.to(device)
         if settings.gradient_checkpointing:
             # transformers 5.2x renamed it
             enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
@@ -192,9 +193,17 @@ class _WithoutAdapters(Policy):
 
 
 def _device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device of a name. Raises `ConfigurationError` where there is none such here."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
+        raise ConfigurationError(f"model.device: {name!r}: {str(error).splitlines()[0]}") from None
+    if device.type == "meta":
+        raise ConfigurationError("model.device: 'meta' holds no numbers")
+    return device
 
 
 def _stored(settings: Model) -> torch.dtype:
@@ -211,4 +220,7 @@ def _adapted(model: Any, lora: Lora, checkpointing: bool) -> Any:
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=lora.target, task_type="CAUSAL_LM"
     )
-    return get_peft_model(model, config)
+    try:
+        return get_peft_model(model, config)
+    except ValueError as error:
+        raise ConfigurationError(f"model.lora: {error}") from None

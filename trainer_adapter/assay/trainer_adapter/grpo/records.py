@@ -2,13 +2,13 @@
 
 Names that end in `_s`, `_ms` or `_per_s` are times; all others are the same in a rerun and after a resume.
 `reward_mean` is over every completion with a verdict that was drawn, before dynamic sampling chose among groups.
+A figure over nothing (no verdict, no row, no update), and one that is not finite, is null: never 0, never NaN.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,18 @@ TEXT_KEPT = 2000
 COUNTS = (
     "samples", "graded", "row_faults", "outages", "reward", "reward2", "score",
     "scored", "correct", "length", "truncated",
-    "groups", "dead", "all_right", "all_wrong", "trained",
+    "groups", "judged", "dead", "all_right", "all_wrong", "trained",
 )  # fmt: skip
+
+
+def share(total: float, count: float) -> float | None:
+    """`total / count`; None over nothing: an outage is not a 0."""
+    return total / count if count else None
+
+
+def finite(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The line with None for numbers that JSON does not have."""
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in line.items()}
 
 
 def counts_of(done: Collected, live: Iterable[int]) -> dict[str, float]:
@@ -33,7 +43,9 @@ def counts_of(done: Collected, live: Iterable[int]) -> dict[str, float]:
     sums = dict.fromkeys(COUNTS, 0.0)
     for group in done.every:
         sums["groups"] += 1
-        sums["dead"] += group.draw.number not in alive
+        judged = any(sample.grade is not None and sample.grade.reward is not None for sample in group.samples)
+        sums["judged"] += judged
+        sums["dead"] += judged and group.draw.number not in alive
         scores = [sample.grade.score for sample in group.samples if sample.grade and sample.grade.score is not None]
         sums["all_right"] += bool(scores) and min(scores) == 1
         sums["all_wrong"] += bool(scores) and max(scores) == 0
@@ -63,22 +75,21 @@ def _count(sums: dict[str, float], sample: Sample) -> None:
 
 def metrics_of(step: int, sums: Mapping[str, float], done: Collected, updated: Updated) -> dict[str, Any]:
     """The line of step `step`, without its times."""
-    n, samples, groups = max(sums["graded"], 1.0), max(sums["samples"], 1.0), max(sums["groups"], 1.0)
-    mean = sums["reward"] / n
+    graded, scored, samples, judged = (sums[name] for name in ("graded", "scored", "samples", "judged"))
     return {
         "step": step,
-        "reward_mean": mean,
-        "reward_std": math.sqrt(max(sums["reward2"] / n - mean * mean, 0.0)),
-        "score_mean": sums["score"] / max(sums["scored"], 1.0),
-        "correct": sums["correct"] / max(sums["scored"], 1.0),
-        "zero_variance": sums["dead"] / groups,
-        "all_right": sums["all_right"] / groups,
-        "all_wrong": sums["all_wrong"] / groups,
-        "length_mean": sums["length"] / samples,
-        "truncated": sums["truncated"] / samples,
-        "graded": sums["graded"] / samples,
-        "row_faults": sums["row_faults"] / samples,
-        "outages": sums["outages"] / samples,
+        "reward_mean": share(sums["reward"], graded),
+        "reward_std": _std(sums["reward"], sums["reward2"], graded),
+        "score_mean": share(sums["score"], scored),
+        "correct": share(sums["correct"], scored),
+        "zero_variance": share(sums["dead"], judged),
+        "all_right": share(sums["all_right"], judged),
+        "all_wrong": share(sums["all_wrong"], judged),
+        "length_mean": share(sums["length"], samples),
+        "truncated": share(sums["truncated"], samples),
+        "graded": share(graded, samples),
+        "row_faults": share(sums["row_faults"], samples),
+        "outages": share(sums["outages"], samples),
         "groups_drawn": sums["groups"],
         "groups_trained": sums["trained"],
         "rounds": done.rounds,
@@ -87,26 +98,35 @@ def metrics_of(step: int, sums: Mapping[str, float], done: Collected, updated: U
     }
 
 
+def _std(total: float, squares: float, count: float) -> float | None:
+    mean = share(total, count)
+    return None if mean is None else math.sqrt(max(squares / count - mean * mean, 0.0))
+
+
 def update_metrics(updated: Updated) -> dict[str, Any]:
     """What the update adds: `work_saved` is the share of training tokens that never entered the model."""
     sums = updated.sums
-    rows, rollout_rows = max(sums["rows"], 1.0), max(sums["rollout_rows"], 1.0)
+    rows = sums["rows"]
     return {
-        "loss": sums["loss"],
-        "grad_norm": statistics.fmean(updated.grad_norms) if updated.grad_norms else 0.0,
+        "loss": sums["loss"] if rows else None,
+        "grad_norm": share(sum(updated.grad_norms), len(updated.grad_norms)),
         "updates": len(updated.grad_norms),
         "updates_skipped": updated.skipped,
-        "entropy": sums["entropy"] / rows,
-        "kl": sums["kl"] / rows,
-        "clipped": sums["clipped"] / rows,
-        "kl_rollout": sums["kl_rollout"] / rollout_rows,
-        "ess_token": Ess(sums["ess_n"], sums["ess_w"], sums["ess_w2"]).share,
-        "ess_token_truncated": Ess(sums["ess_n"], sums["ess_t"], sums["ess_t2"]).share,
-        "ess_sequence": Ess(sums["seq_n"], sums["seq_w"], sums["seq_w2"]).share,
-        "ess_sequence_truncated": Ess(sums["seq_n"], sums["seq_t"], sums["seq_t2"]).share,
+        "entropy": share(sums["entropy"], rows),
+        "kl": share(sums["kl"], rows),
+        "clipped": share(sums["clipped"], rows),
+        "kl_rollout": share(sums["kl_rollout"], sums["rollout_rows"]),
+        "ess_token": _ess(sums, "ess_n", "ess_w"),
+        "ess_token_truncated": _ess(sums, "ess_n", "ess_t"),
+        "ess_sequence": _ess(sums, "seq_n", "seq_w"),
+        "ess_sequence_truncated": _ess(sums, "seq_n", "seq_t"),
         "tokens_trained": updated.tokens_computed,
-        "work_saved": 1.0 - updated.tokens_computed / updated.tokens if updated.tokens else 0.0,
+        "work_saved": share(updated.tokens - updated.tokens_computed, updated.tokens),
     }
+
+
+def _ess(sums: Mapping[str, float], count: str, name: str) -> float | None:
+    return Ess(sums[count], sums[name], sums[f"{name}2"]).share if sums[count] else None
 
 
 def rollout_lines(step: int, groups: Sequence[Group], count: int) -> list[dict[str, Any]]:

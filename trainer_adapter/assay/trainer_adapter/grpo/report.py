@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,12 @@ def _safe(text: str) -> str:
 
 
 def _series(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Points]:
-    return {name: [(line["step"], line[name]) for line in lines if name in line] for name in names}
+    return {name: _known(lines, name) for name in names}
+
+
+def _known(lines: Sequence[Mapping[str, Any]], name: str) -> Points:
+    """Steps and values, without those that are null."""
+    return [(line["step"], line[name]) for line in lines if line.get(name) is not None]
 
 
 def _passes(evals: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -79,20 +85,25 @@ def _passes(evals: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def mean_of(lines: Sequence[Mapping[str, Any]], name: str) -> float:
-    """The mean of a metric over lines."""
-    return sum(float(line[name]) for line in lines) / max(len(lines), 1)
+    """The mean of a metric over the lines that have it; NaN where none has."""
+    values = [float(line[name]) for line in lines if line[name] is not None]
+    return sum(values) / len(values) if values else math.nan
 
 
 def _headline(metrics: Sequence[Mapping[str, Any]], evals: Sequence[Mapping[str, Any]]) -> str:
     if not metrics:
         return "<p>No step is done yet.</p>"
     first, last = mean_of(metrics[:10], "reward_mean"), mean_of(metrics[-10:], "reward_mean")
-    text = f"{len(metrics)} steps. Mean reward of the first ten {first:.3f}, of the last ten {last:.3f}."
+    text = f"{len(metrics)} steps. Mean reward of the first ten {_form(first)}, of the last ten {_form(last)}."
     if len(evals) > 1:
         name = next((key for key in evals[0] if key.startswith("pass@")), "reward_mean")
-        text += f" Held-out {name} {evals[0][name]:.3f}, then {evals[-1][name]:.3f}."
+        text += f" Held-out {name} {_form(evals[0][name])}, then {_form(evals[-1][name])}."
     saved = mean_of(metrics, "work_saved")
-    return f"<p>{_safe(text)} Training tokens that were never computed: {saved:.0%}.</p>"
+    return f"<p>{_safe(text)} Training tokens that were never computed: {_form(saved, '.0%')}.</p>"
+
+
+def _form(value: float | None, form: str = ".3f") -> str:
+    return "unknown" if value is None or math.isnan(value) else format(value, form)
 
 
 def _alarms(evals: Sequence[Mapping[str, Any]]) -> str:
@@ -132,6 +143,10 @@ def _number(value: Any) -> str:
     return "none" if value is None else f"{value:g}"
 
 
+def _columns(points: Points) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
 def write_png(path: Path, metrics: Sequence[Mapping[str, Any]], evals: Sequence[Mapping[str, Any]]) -> None:
     """Reward and evaluation over steps."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -140,11 +155,9 @@ def write_png(path: Path, metrics: Sequence[Mapping[str, Any]], evals: Sequence[
     figure = Figure(figsize=(7, 4), dpi=120)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.plot([line["step"] for line in metrics], [line["reward_mean"] for line in metrics], lw=1, label="reward")
+    axes.plot(*_columns(_known(metrics, "reward_mean")), lw=1, label="reward")
     for name in _passes(evals):
-        axes.plot(
-            [line["step"] for line in evals], [line[name] for line in evals], "o-", ms=3, label=f"held-out {name}"
-        )
+        axes.plot(*_columns(_known(evals, name)), "o-", ms=3, label=f"held-out {name}")
     axes.set_xlabel("step")
     axes.set_ylabel("mean")
     axes.grid(alpha=0.3)

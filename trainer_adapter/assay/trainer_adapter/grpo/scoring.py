@@ -90,11 +90,11 @@ class Scoring:
                 self._unsent = [one for one in self._unsent if one.draw != samples[0].draw]
 
     def enough(self, draw: int) -> bool:
-        """Whether a group has all the verdicts that it needs."""
+        """Whether a group has all the verdicts that it needs; an outage and a row's fault are none."""
         if not self._extra:
             return False
         self._collect()
-        return sum(sample.grade is not None for sample in self.groups[draw].samples) >= self._needed
+        return sum(_judged(sample) for sample in self.groups[draw].samples) >= self._needed
 
     def finish(self) -> list[Group]:
         """Wait for what is needed, cancel the rest, and return the groups in the order of their draws."""
@@ -150,7 +150,7 @@ class Scoring:
     def _settled(self, group: Group) -> Group:
         """A group with at most `needed` samples, those with verdicts first; in the order of their indices."""
         judged = [sample for sample in group.samples if sample.grade is not None]
-        judged.sort(key=lambda sample: (sample.grade is None or sample.grade.reward is None, sample.index))
+        judged.sort(key=lambda sample: (not _judged(sample), sample.index))
         group.samples = sorted(judged[: self._needed], key=lambda sample: sample.index)
         self._raise_outages(group)
         return group
@@ -160,6 +160,10 @@ class Scoring:
         outages = [grade for grade in lost if grade.reason != CANCELLED]
         if outages and self._judge.settings.on_outage == "raise":
             raise ungraded(outages, of=len(group.samples))
+
+
+def _judged(sample: Sample) -> bool:
+    return sample.grade is not None and sample.grade.reward is not None
 
 
 def _wait(future: Future[Any], seconds: float) -> None:

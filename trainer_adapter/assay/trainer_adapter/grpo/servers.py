@@ -27,6 +27,10 @@ from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout import Sample
 from assay.trainer_adapter.grpo.sampling import key
 
+PLAIN = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
+WHOLE = {**PLAIN, "repetition_penalty": 1.0, "min_p": 0.0, "top_k": -1}
+"""What keeps a server from sampling by defaults of its own (a model's generation_config): what every kind takes, and
+what vLLM and SGLang take besides. The loss knows the whole distribution only."""
 TRIES = 4
 LOOK_S = 0.02
 
@@ -61,14 +65,14 @@ class Ask:
 def _openai_call(ask: Ask, *, exact: bool) -> Call:
     body: dict[str, Any] = {
         "model": ask.model, "prompt": list(ask.ids), "max_tokens": ask.max_tokens, "temperature": ask.temperature,
-        "top_p": 1.0, "seed": ask.seed % 2**31, "logprobs": 1,
+        "top_p": 1.0, "seed": ask.seed % 2**31, "logprobs": 1, **PLAIN,
     }  # fmt: skip
-    exactly = {"return_token_ids": True, "return_tokens_as_token_ids": True, "top_k": 0, "skip_special_tokens": False}
+    exactly = {"return_token_ids": True, "return_tokens_as_token_ids": True, "skip_special_tokens": False, **WHOLE}
     return "/v1/completions", {**body, **(exactly if exact else {})}
 
 
 def _sglang_call(ask: Ask) -> Call:
-    sampling = {"max_new_tokens": ask.max_tokens, "temperature": ask.temperature, "top_p": 1.0, "top_k": -1}
+    sampling = {"max_new_tokens": ask.max_tokens, "temperature": ask.temperature, "top_p": 1.0, **WHOLE}
     body = {"input_ids": list(ask.ids), "sampling_params": {**sampling, "sampling_seed": ask.seed % 2**31}}
     return "/generate", {**body, "return_logprob": True}
 

@@ -1,9 +1,11 @@
 """One step's update: advantages, weights, micro-batches, gradients, AdamW.
 
-What cannot move a parameter is not computed: a sample whose advantage is 0 and that carries no KL does not enter
-the model at all. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
-of a batch, ratios are 1 by construction; with several, or with a correction for the generator, the old log-probs
-are computed first, once. A gradient that is not finite skips the update and is counted.
+A sample whose advantage is 0 and that carries no KL does not enter the training forward: without dropout it cannot
+move a parameter. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
+of a batch, ratios are 1 by construction. With several, a correction for the generator, or KL in the reward, old
+log-probs are computed first, once; with beta > 0 those of the reference; both for every sample, dead or not. Dropout
+(LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes the masks of the rest.
+A gradient that is not finite skips the update, which is counted and in no other figure.
 """
 
 from __future__ import annotations
@@ -171,12 +173,14 @@ class Learner:
             return
         self.optimizer.zero_grad(set_to_none=True)
         kl = {id(member.entry): member.kl for member in active}
+        sums = dict.fromkeys(SUMS, 0.0)
         for batch in self._batches([member.entry for member in active]):
             rows, correction = self._rows(batch, whole, kl, old, ref)
             loss, stats = self.policy.loss(batch, rows, self.preset.loss, temperature=self._run.rollout.temperature)
             loss.backward()
-            self._count(done.sums, batch, loss, stats, correction)
-        self._step(done)
+            self._count(sums, batch, loss, stats, correction)
+        if self._step(done):
+            done.sums = {name: value + sums[name] for name, value in done.sums.items()}
 
     def _totals(self, members: list[_Member]) -> Totals:
         lengths = torch.tensor([member.entry.rows for member in members], dtype=torch.int64)
@@ -226,16 +230,19 @@ class Learner:
         for name, value in found.items():
             sums[name] += float(value.detach() if isinstance(value, Tensor) else value)
 
-    def _step(self, done: Updated) -> None:
+    def _step(self, done: Updated) -> bool:
+        """Whether the policy moved: not where the gradient, the same on all ranks, is not finite."""
         parameters = self.policy.parameters()
         self._ranks.sum_gradients(parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, self._run.optimizer.max_grad_norm))
-        if math.isfinite(norm):
+        moves = math.isfinite(norm)
+        if moves:
             self.optimizer.step()
             done.grad_norms.append(norm)
         else:
             done.skipped += 1
         self.optimizer.zero_grad(set_to_none=True)
+        return moves
 
     def _sum(self, done: Updated) -> None:
         """Counts and sums over all ranks."""

@@ -25,6 +25,11 @@ SHOWN = (
 EVERY_S = 5.0
 
 
+def _form(form: str, value: float | None) -> str:
+    """A figure as text; one over nothing is unknown."""
+    return "unknown" if value is None else form.format(value)
+
+
 class Watch:
     """What a person sees while a run goes on."""
 
@@ -43,20 +48,24 @@ class Watch:
 
     def step(self, line: Mapping[str, Any]) -> None:
         """A step is done."""
-        shown = {**line, "ungraded": 1.0 - float(line["graded"])}
+        graded = line["graded"]
+        shown = {**line, "ungraded": None if graded is None else 1.0 - float(graded)}
         if self._live is not None:
             self._live.update(self._table(shown))
         elif not self._quiet and (time.monotonic() - self._last >= EVERY_S or line["step"] == self._steps):
             self._last = time.monotonic()
             self._say(
-                f"step {line['step']}/{self._steps} reward {line['reward_mean']:.3f} "
-                f"zero-variance {line['zero_variance']:.0%} length {line['length_mean']:.1f} "
-                f"entropy {line['entropy']:.3f} {line['tokens_per_s']:,.0f} tokens/s"
+                f"step {line['step']}/{self._steps} reward {_form('{:.3f}', line['reward_mean'])} "
+                f"zero-variance {_form('{:.0%}', line['zero_variance'])} "
+                f"length {_form('{:.1f}', line['length_mean'])} entropy {_form('{:.3f}', line['entropy'])} "
+                f"{_form('{:,.0f}', line['tokens_per_s'])} tokens/s"
             )
 
     def evaluation(self, line: Mapping[str, Any]) -> None:
         """An evaluation is done."""
-        figures = " ".join(f"{name} {value:.3f}" for name, value in line.items() if name.startswith("pass@"))
+        figures = " ".join(
+            f"{name} {_form('{:.3f}', value)}" for name, value in line.items() if name.startswith("pass@")
+        )
         self._evaluation = f"step {line['step']}: {figures}"
         if self._live is None:
             self.note(f"held-out {self._evaluation}")
@@ -82,7 +91,7 @@ class Watch:
         table = Table(title=f"{self._name}: step {line['step']} of {self._steps}", show_header=False, min_width=48)
         for label, name, form in SHOWN:
             if name in line:
-                table.add_row(label, form.format(line[name]))
+                table.add_row(label, _form(form, line[name]))
         if self._evaluation:
             table.add_row("held-out", Text(self._evaluation))
         for note in self._notes:

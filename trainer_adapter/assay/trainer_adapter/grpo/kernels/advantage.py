@@ -43,7 +43,7 @@ def advantage_kernel(
     centred = tl.where(valid, shifted - mean, 0.0)
     std = tl.sqrt(tl.sum(centred * centred) / tl.maximum(n - ddof, 1.0))
     if KIND == 0:
-        value = centred / (std + eps)
+        value = tl.where(std + eps > 0, centred / tl.where(std + eps > 0, std + eps, 1.0), 0.0)
     elif KIND == 1:
         value = centred
     else:
@@ -80,7 +80,7 @@ def advantages(
     scored = torch.empty(groups, dtype=torch.int32, device=rewards.device)
     if groups:
         advantage_kernel[(groups,)](
-            rewards, scores, offsets, values, live, scored, means, stds, eps, spread, float(ddof),
+            rewards, scores, offsets.contiguous(), values, live, scored, means, stds, eps, spread, float(ddof),
             KIND=KINDS[kind], BLOCK=triton.next_power_of_2(max(widest, 2)), num_warps=1,
         )  # fmt: skip
     return Advantages(values, live.bool(), scored, means, stds)

@@ -205,6 +205,15 @@ def backward_(
     _launch(logits, tokens, BACKWARD, temperature=temperature, lse=lse, slope=slope, block=block)
 
 
+def _packed(*vectors: Tensor) -> tuple[Tensor, ...]:
+    """What a program a row reads at `base + i`: a column or an expanded scalar is copied first."""
+    return tuple(vector.contiguous() for vector in vectors)
+
+
+def _or(vector: Tensor | None, spare: Tensor) -> Tensor:
+    return spare if vector is None else vector
+
+
 def _launch(
     logits: Tensor,
     tokens: Tensor,
@@ -225,14 +234,14 @@ def _launch(
     fresh = [torch.empty(count, dtype=wide, device=logits.device) for _ in range(5)]
     logp, entropy, own_lse, pg, kl = fresh
     clipped = torch.empty(count, dtype=torch.int8, device=logits.device)
-    lse = own_lse if lse is None else lse
+    lse = own_lse if lse is None else lse.contiguous()
     spare = logp
-    adv, w_pg, w_kl = (rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 3
-    old = rows.old if rows is not None and rows.old is not None else spare
-    ref = rows.ref if rows is not None and rows.ref is not None else spare
+    adv, w_pg, w_kl = _packed(rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 3
+    old, ref = (spare, spare) if rows is None else _packed(_or(rows.old, spare), _or(rows.ref, spare))
+    tokens, slope = _packed(tokens, _or(slope, spare))
     if count:
         rows_kernel[(count,)](
-            logits, tokens, old, ref, adv, w_pg, w_kl, spare if slope is None else slope, lse,
+            logits, tokens, old, ref, adv, w_pg, w_kl, slope, lse,
             logp, entropy, pg, kl, clipped,
             logits.stride(0), vocab, float(temperature), spec.clip_low, spec.clip_high,
             NO_DUAL_CLIP if spec.dual_clip is None else spec.dual_clip, spec.ratio_cap, spec.tau_pos, spec.tau_neg,
