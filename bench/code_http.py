@@ -13,6 +13,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -62,9 +63,11 @@ async def crowd(url: str) -> list[float]:
             check(await http.post("/v1/score", content=body(number + 500_000_000), headers=headers))
             waits.append(time.perf_counter() - started)
 
-    limits = httpx.Limits(max_connections=CLIENTS)
-    async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
-        await asyncio.gather(*(client(http) for _ in range(CLIENTS)))
+    async with AsyncExitStack() as stack:
+        # a connection of its own for each: one pool for all costs more than the service, and is not fair
+        made = (httpx.AsyncClient(base_url=url, timeout=120, verify=False) for _ in range(CLIENTS))
+        clients = [await stack.enter_async_context(http) for http in made]
+        await asyncio.gather(*map(client, clients))
     return waits
 
 
