@@ -181,6 +181,13 @@ def test_rows_that_pay_for_parts_are_not_gamed_by_a_part() -> None:
     assert kinds(run([row]), row["id"]) <= {"mutant_survives"}
 
 
+@pytest.mark.parametrize("expect", ["calls", ["calls"], 5, None, {"calls": "none"}])
+def test_an_expectation_that_is_none_refuses_its_row_and_the_rest_goes_on(expect: Any) -> None:
+    row = {"id": "x", "verifier": "tool", "prompt": "Call.", "reference": {"tools": [{"name": "f"}], "expect": expect}}
+    report = run([row, choice(1)])
+    assert (report.rows, report.flagged()) == (2, {"x"}) and "refused" in kinds(report, "x")
+
+
 def test_every_preset_can_be_audited() -> None:
     reference = {"preset": "r1", "params": {"reference": {"answer": "4"}, "judge": "helpful"}}
     row = {

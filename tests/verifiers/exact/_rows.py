@@ -1,11 +1,7 @@
 """Rows of the contract, scored by the verifier alone."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from pydantic import ValidationError
 
 from assay.verifiers.base import Verdict
@@ -14,17 +10,10 @@ from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact import ExactVerifier
 from assay.wire.references.exact import ExactReference
 
-SHARED = Path(__file__).parents[4] / "shared"
+from .._scoring import shared_rows
+
+__all__ = ["VERIFIER", "outcome", "reward", "shared_rows", "verdict"]
 VERIFIER = ExactVerifier()
-
-
-def shared_rows(name: str) -> Iterator[dict[str, Any]]:
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 def verdict(completion: str, *, explain: bool = False, **reference: Any) -> Verdict:

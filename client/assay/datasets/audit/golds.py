@@ -61,15 +61,20 @@ def _math(reference: Row) -> str | None:
 def _tool(reference: Row) -> Any:
     calls = expected_calls(reference)
     if calls is None:
-        return "There is nothing to call." if (reference.get("expect") or {}).get("no_call") else None
+        return "There is nothing to call." if expectation(reference).get("no_call") else None
     made = [(name, arguments(args)) for name, args in calls]
     return None if any(args is None for _, args in made) else [message(made)]
 
 
+def expectation(reference: Any) -> Row:
+    """What a tool row expects; empty where a reference is none, or says nothing that can be read."""
+    expect = reference.get("expect") if isinstance(reference, Mapping) else None
+    return expect if isinstance(expect, Mapping) else {}
+
+
 def expected_calls(reference: Row) -> list[tuple[str, Any]] | None:
     """Names and arguments (with matchers) that a tool row expects, or None."""
-    expect = reference.get("expect")
-    calls = expect.get("calls") if isinstance(expect, Mapping) else None
+    calls = expectation(reference).get("calls")
     if not isinstance(calls, list) or not all(isinstance(c, Mapping) and "name" in c for c in calls):
         return None
     return [(str(call["name"]), call.get("args", {})) for call in calls]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, message, verifier_of, wrapped
+from assay.datasets.audit.golds import arguments, expectation, expected_calls, message, verifier_of, wrapped
 
 Row = Mapping[str, Any]
 Mutants = Iterator[tuple[str, Any]]
@@ -101,7 +101,7 @@ def _tool(reference: Row, gold: Any) -> Mutants:
                 )
         yield "an argument invented", [message([(name, {**first, "zebra_argument": 1}), *made[1:]])]
     yield "the tool renamed", [message([(f"{name}_zebra", first), *made[1:]])]
-    if (reference.get("expect") or {}).get("extra_calls", "forbid") == "forbid":
+    if expectation(reference).get("extra_calls", "forbid") == "forbid":
         yield "a call doubled", [message([*made, made[0]])]
     if len(made) > 1:
         yield "a call dropped", [message(made[1:])]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, message, verifier_of
+from assay.datasets.audit.golds import arguments, expectation, expected_calls, message, verifier_of
 
 Row = Mapping[str, Any]
 _LETTERS = "A, B, C, D, E"
@@ -45,7 +45,7 @@ def policies(row: Row) -> Iterator[tuple[str, Any]]:
         return
     if name == "tool":
         yield from _callers(reference)
-        if (reference.get("expect") or {}).get("no_call"):
+        if expectation(reference).get("no_call"):
             return
     if name == "schema":
         yield from ((f"says {text}", text) for text in _JSON_ANSWERS)

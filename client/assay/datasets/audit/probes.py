@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.datasets.audit.golds import arguments, expected_calls, gold_of, verifier_of
+from assay.datasets.audit.golds import arguments, expectation, expected_calls, gold_of, verifier_of
 from assay.datasets.audit.mutants import mutants
 from assay.datasets.audit.policies import policies
 from assay.wire.item import ITEM_FIELDS
@@ -69,16 +69,11 @@ def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
         said = completion.split() if isinstance(completion, str) else []
         item.setdefault("completion_tokens", len(said))
         item.setdefault("completion_ids", [hash_of(word) for word in said])
-    if "state" in _expected(base.get("reference")):
+    if "state" in expectation(base.get("reference")):
         item["final_state"] = {}
     if names := list(_given(base.get("reference"))):
         item.setdefault("scores", dict.fromkeys(names, opinion))
     return item
-
-
-def _expected(reference: Any) -> Row:
-    expect = reference.get("expect") if isinstance(reference, Mapping) else None
-    return expect if isinstance(expect, Mapping) else {}
 
 
 def hash_of(word: str) -> int:
