@@ -53,8 +53,10 @@ def warm(modules: list[str]) -> None:
         importlib.import_module("numpy.random")
     _make_output_streams()
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
+    practices = [_practise, *(own.practise for own in _loaded.values() if hasattr(own, "practise"))]
     for _ in range(_PRACTICE_ROUNDS):
-        _practise()
+        for practise in practices:
+            practise()
 
 
 def _practise() -> None:
