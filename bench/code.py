@@ -104,7 +104,7 @@ def ours(settings: Settings, meter: Meter) -> list[list[object]]:
             ("one-test program", judged(verifier, SOURCE, mode="stdio", tests=io(1)), 1),
             ("20 tests, isolated", judged(verifier, LONG, mode="stdio", tests=io(20)), 20),
             ("20 tests, shared", judged(verifier, LONG, mode="stdio", tests=io(20), isolation="shared"), 20),
-            ("asserts unit, two jails", judged(verifier, FIB, mode="asserts", tests=[{"test_code": UNIT}]), 1),
+            ("asserts unit, two jails", asserts_unit(slot), 1),
         ]
         for name, work, tests in cases:
             cpu, wall = measure(work, max(10, ROUNDS // tests), meter)
@@ -112,15 +112,26 @@ def ours(settings: Settings, meter: Meter) -> list[list[object]]:
                 [f"assay {supervisor.isolation()['backend']}: {name}", cpu, wall, 1e3 / wall, tests * 1e3 / cpu]
             )
         slot.close()
-        rows.append(two_slots(supervisor, spec, meter))
+        rows.append(two_slots(supervisor, "one run", lambda held: lambda: held.run(spec), meter))
+        rows.append(two_slots(supervisor, "asserts unit", asserts_unit, meter))
     return rows
 
 
-def two_slots(supervisor: Supervisor, spec: Any, meter: Meter) -> list[object]:
-    """Runs a second of two slots at once, from one process."""
+def asserts_unit(slot: Slot) -> Callable[[], None]:
+    """A call that judges one unit of asserts, program and tests each in a jail."""
+    return judged(CodeVerifier(lambda: slot), FIB, mode="asserts", tests=[{"test_code": UNIT}])
+
+
+def two_slots(
+    supervisor: Supervisor, name: str, work: Callable[[Slot], Callable[[], object]], meter: Meter
+) -> list[object]:
+    """Calls a second of two slots at once, from one process."""
     slots = [Slot.from_descriptor(supervisor.connect()) for _ in range(2)]
+    calls = [work(slot) for slot in slots]
+    for call in calls:
+        call()
     started, cpu = time.perf_counter(), meter.read()
-    threads = [threading.Thread(target=lambda s=s: [s.run(spec) for _ in range(ROUNDS)]) for s in slots]
+    threads = [threading.Thread(target=lambda call=call: [call() for _ in range(ROUNDS)]) for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -129,7 +140,7 @@ def two_slots(supervisor: Supervisor, spec: Any, meter: Meter) -> list[object]:
     cpu = meter.read() - cpu
     for slot in slots:
         slot.close()
-    return ["assay: one run, two slots at once", cpu / total * 1e3, wall / total * 1e3, total / wall, total / cpu]
+    return [f"assay: {name}, two slots at once", cpu / total * 1e3, wall / total * 1e3, total / wall, total / cpu]
 
 
 def bare_fork() -> None:

@@ -14,7 +14,6 @@ Standard library only; it runs without Assay installed.
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import resource
 import select
@@ -289,14 +288,18 @@ def _payload_main(job_fd: int) -> NoReturn:
     raise NotImplementedError  # replaced by `warm`
 
 
+def _settle() -> None:
+    raise NotImplementedError  # replaced by `warm`
+
+
 def warm(modules: list[str]) -> None:
     """Import what runs need, then hide our own modules from the programs' imports."""
-    global _payload_main
+    global _payload_main, _settle
     sys.path.insert(0, GUEST_PATH)
-    from assay.sandbox.guest import payload
+    from assay.sandbox.guest import payload, settle
 
     payload.warm(modules)
-    _payload_main = payload.main
+    _payload_main, _settle = payload.main, settle.settle
     sys.path.remove(GUEST_PATH)
     for name in [name for name in sys.modules if name.partition(".")[0] == "assay"]:
         del sys.modules[name]
@@ -310,9 +313,7 @@ def start(filter_path: str, control_fd: int, modules: list[str]) -> socket.socke
     control = socket.socket(fileno=control_fd)
     if filter_path:
         load_filter(filter_path)
-    gc.collect()
-    gc.freeze()
-    gc.disable()
+    _settle()
     control.send(b"hello")
     return control
 

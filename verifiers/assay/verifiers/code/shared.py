@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 
-from assay.sandbox import RunSpec
+from assay.sandbox import RunResult, RunSpec
 from assay.verifiers.code import calls
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import PASSED, TestOutcome
@@ -24,22 +24,35 @@ def possible(candidacy: Candidacy) -> bool:
     return reference.language == "python" and plain and len(reference.tests) > 1
 
 
-def stdio(candidacy: Candidacy) -> list[TestOutcome] | None:
-    """All stdio tests in one process; None unless every one passes."""
+CODE_FD = 4
+
+
+def stdio(candidacy: Candidacy) -> tuple[list[TestOutcome] | None, bytes]:
+    """All stdio tests in one process (None unless every one passes), and the program as it was compiled there."""
     tests = [test for test in candidacy.spec.reference.tests if isinstance(test, StdioTest)]
     inputs = [test.stdin.encode("utf-8", "surrogatepass") for test in tests]
     run = candidacy.slot.run(
         RunSpec(
             action="scripts",
-            head={"name": "main.py", "source": 0, "files": [["main.py", 0o644, 0]], "inputs": len(inputs)},
+            head={
+                "name": "main.py",
+                "source": 0,
+                "files": [["main.py", 0o644, 0]],
+                "inputs": len(inputs),
+                "code_fd": CODE_FD,
+            },
             blobs=[candidacy.source, *inputs],
             limits=candidacy.limits,
-            outputs=1,
+            outputs=2,
             output_bytes=int(candidacy.limits.output_mb * len(tests) * (1 << 20)),
             environment=candidacy.spec.reference.env,
             owner=candidacy.owner,
         )
     )
+    return _judged(candidacy, tests, run), run.outputs[1] if run.outputs else b""
+
+
+def _judged(candidacy: Candidacy, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
     printed = _frames(run.outputs[0], len(tests)) if run.ok else None
     if printed is None:
         return None

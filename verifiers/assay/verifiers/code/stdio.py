@@ -23,14 +23,14 @@ _CODE_FD = 3
 def run(candidacy: Candidacy) -> list[TestOutcome]:
     """The outcomes of the tests in order, fewer after an early stop."""
     reference = candidacy.spec.reference
+    runner = Runner(candidacy)
+    tests = _tests(runner)
     if reference.isolation == "shared" and shared.possible(candidacy):
-        together = shared.stdio(candidacy)
-        alone = _tests(Runner(candidacy))[shared.chosen(candidacy)]
-        if together is not None and alone().passed:
+        together, runner.code = shared.stdio(candidacy)
+        if together is not None and tests[shared.chosen(candidacy)]().passed:
             return together
     if reference.checker is not None:
         judges.require_healthy(candidacy, reference.checker)
-    tests = _tests(Runner(candidacy))
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
