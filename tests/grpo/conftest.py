@@ -17,6 +17,9 @@ if HAVE:
     if not torch.cuda.is_available():
         os.environ.setdefault("TRITON_INTERPRET", "1")
     torch.set_num_threads(1)
+    # what nobody has written is NaN, so that a test which reads it fails each time and not now and then
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 @pytest.fixture(autouse=True, scope="session")

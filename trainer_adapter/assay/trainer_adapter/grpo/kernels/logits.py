@@ -136,11 +136,6 @@ def rows_kernel(
         wk = tl.load(w_kl + i).to(ACC)
         if ((a == 0) | (wp == 0)) & (wk == 0):
             write_zeros(row, vocab, BLOCK)
-            tl.store(logp_out + i, tl.full((), 0.0, ACC))
-            tl.store(entropy_out + i, tl.full((), 0.0, ACC))
-            tl.store(pg_out + i, tl.full((), 0.0, ACC))
-            tl.store(kl_out + i, tl.full((), 0.0, ACC))
-            tl.store(clipped_out + i, tl.full((), 0, tl.int8))
         else:
             chosen = tl.load(row + token).to(ACC) * inv_t
             lse, entropy = statistics(row, vocab, inv_t, ACC, BLOCK)
@@ -160,6 +155,7 @@ def rows_kernel(
                 kl, kl_slope = kl_term(logp, tl.load(ref + i).to(ACC), ratio, inside, KL, CORRECT)
                 g += wk * kl_slope
             tl.store(logp_out + i, logp)
+            tl.store(lse_io + i, lse)
             tl.store(entropy_out + i, entropy)
             tl.store(pg_out + i, pg)
             tl.store(kl_out + i, kl)
@@ -231,9 +227,9 @@ def _launch(
         raise ValueError("logits [N, V] with a last stride of 1, and tokens [N]")
     spec = spec or LossSpec(kl="none")
     wide = torch.float64 if logits.dtype == torch.float64 else torch.float32
-    fresh = [torch.empty(count, dtype=wide, device=logits.device) for _ in range(5)]
-    logp, entropy, own_lse, pg, kl = fresh
-    clipped = torch.empty(count, dtype=torch.int8, device=logits.device)
+    # zeros: what a mode or a dead row does not write is 0, never what the memory held
+    logp, entropy, own_lse, pg, kl = (torch.zeros(count, dtype=wide, device=logits.device) for _ in range(5))
+    clipped = torch.zeros(count, dtype=torch.int8, device=logits.device)
     lse = own_lse if lse is None else lse.contiguous()
     spare = logp
     adv, w_pg, w_kl = _packed(rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 3
