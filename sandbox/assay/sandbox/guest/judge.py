@@ -37,7 +37,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
     sys.setrecursionlimit(5000)
     pytest_shim.install()
     try:
-        unit = Unit(blobs[0])
+        unit = Unit(blobs[0], together=bool(head.get("low_trust")))
     except (SyntaxError, ValueError, RecursionError):
         return _conclude({"invalid": True})
     if unit.lacking:
@@ -120,18 +120,21 @@ def _proxies(peer: relay.Peer, offers: Any, wanted: set[str]) -> dict[str, Any]:
     return names
 
 
-def _stand_in(unit: Unit, names: dict[str, Any]) -> None:
-    """Let the modules that stand for the program be imported, with the packages that they are in."""
+def _stand_in(unit: Unit, names: dict[str, Any], own: types.ModuleType | None = None) -> None:
+    """Let the modules that stand for the program be imported, with the packages that they are in.
+
+    With `own`, the program's own module, they are that one: what a test patches there, the program sees.
+    """
     public = {key: item for key, item in names.items() if not key.startswith("__")}
     for name in sorted(unit.imports.modules):
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
             path = ".".join(parts[:end])
-            module = types.ModuleType(path)
+            module = own if own is not None and path == name else types.ModuleType(path)
             module.__path__ = []
             if path in sys.modules and path not in unit.imports.modules:
                 continue
-            module.__dict__.update(vars(sys.modules[path]) if path in sys.modules else {})
+            module.__dict__.update(vars(sys.modules[path]) if path in sys.modules and module is not own else {})
             module.__dict__.update(public)
             module.__dict__["__all__"] = [key for key in public if key not in unit.hiding]
             sys.modules[path] = module
@@ -148,7 +151,7 @@ def _judge_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
         return _conclude({"passed": False, "why": "load"})
     names = {name: item for name, item in module.__dict__.items() if name not in given}
     session = Session({name: item for name, item in names.items() if name not in unit.hiding}, unit)
-    _stand_in(unit, names)
+    _stand_in(unit, names, own=module)
     return _conclude(_verdict(session, None))
 
 

@@ -18,8 +18,10 @@ from typing import Any
 
 from assay.sandbox.guest.pytest_builtin import BUILTIN
 from assay.sandbox.guest.pytest_shim import FIXTURE, MARKS, Fixture, Mark, Param
+from assay.sandbox.guest.pytest_together import TOGETHER
 
 Names = dict[str, Any]
+_PROVIDED = {**BUILTIN, **TOGETHER}
 _WIDE = frozenset({"module", "package", "session"})
 
 
@@ -132,7 +134,7 @@ class Runner:
         """Whether the script has called a method itself, with arguments that no fixture could give."""
         if getattr(member, "__qualname__", "") not in self._entered or bool(getattr(member, MARKS, None)):
             return False
-        return any(name not in self._makers and name not in BUILTIN for name in _parameters(member))
+        return any(name not in self._makers and name not in _PROVIDED for name in _parameters(member))
 
     def _rows(self, test: Any, place: Place, marks: list[Any], *, name: str = "") -> None:
         """Run a test for each row of its tables and each parameter of its fixtures."""
@@ -204,10 +206,10 @@ class Runner:
         scope = place.scopes["function"]
         if name == "request":
             return Request(self, place, scope, "")
-        if name not in BUILTIN:
+        if name not in _PROVIDED:
             raise LookupError("no such fixture")
         if name not in scope.made:
-            scope.made[name] = BUILTIN[name](scope.stack)
+            scope.made[name] = _PROVIDED[name](scope.stack)
         return scope.made[name]
 
     def _make(self, name: str, maker: Any, place: Place, scope: Scope) -> Any:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.sandbox.guest.pytest_approx import approx
+from assay.sandbox.guest.pytest_together import MonkeyPatch, TempPathFactory
 
 FIXTURE, MARKS = "__assay_fixture__", "__assay_marks__"
 
@@ -182,6 +183,7 @@ def install() -> None:
         mark=_Marks(), importorskip=importlib.import_module, main=lambda *a, **k: 0, yield_fixture=fixture,
         xfail=skip, exit=skip,
     )  # fmt: skip
+    module.__dict__.update(MonkeyPatch=MonkeyPatch, TempPathFactory=TempPathFactory)
     for name in ("FixtureRequest", "CaptureFixture", "LogCaptureFixture", "ExceptionInfo", "Function", "Item"):
         module.__dict__[name] = _Annotation
     sys.modules["pytest"] = module

@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterator
 
 FIXTURES = frozenset({"request", "capsys", "capfd", "caplog", "recwarn"})
 """Fixtures of pytest that there are here."""
+TOGETHER = frozenset({"monkeypatch", "tmp_path", "tmp_path_factory"})
+"""Those that there are where tests and program share a process."""
 _NAMES = """
 raises approx fixture yield_fixture mark param fail skip xfail importorskip main warns deprecated_call exit
 FixtureRequest CaptureFixture LogCaptureFixture ExceptionInfo Function Item
 """
 NAMES = frozenset(_NAMES.split())
 """Names of pytest that there are here."""
+NAMES_TOGETHER = NAMES | {"MonkeyPatch", "TempPathFactory"}
+"""Those that there are where tests and program share a process."""
 _SKIPS = frozenset({"skip", "skipif", "skipIf", "skipUnless", "xfail"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -24,7 +28,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Tests:
     """`defined`: tests by qualified name. `excused`: those whose own marks may keep them from running."""
 
-    def __init__(self, tree: ast.Module, *, free: set[str]) -> None:
+    def __init__(self, tree: ast.Module, *, free: set[str], together: bool = False) -> None:
         self._free = free
         self._loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
             node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
@@ -33,12 +37,14 @@ class Tests:
             node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
         }
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        self._fixtures = FIXTURES | {
-            name for node in ast.walk(tree) if isinstance(node, Function) for name in _fixture_names(node)
-        }
+        self._fixtures = (
+            FIXTURES
+            | (TOGETHER if together else set())
+            | {name for node in ast.walk(tree) if isinstance(node, Function) for name in _fixture_names(node)}
+        )
         self.defined: dict[str, Function] = {}
         self.excused: set[str] = set()
-        self.lacking = _missing_name(tree)
+        self.lacking = _missing_name(tree, NAMES_TOGETHER if together else NAMES)
         self._collect(tree.body, "", excused=False, methods=False)
 
     def mark(self, make: Callable[[ast.AST, str], ast.stmt]) -> None:
@@ -70,7 +76,8 @@ class Tests:
             self.lacking = self.lacking or "tests that yield"
         unknown = self._unknown_fixtures(node, method=method)
         if unknown and node.name not in self._loaded and not skipped:
-            self.lacking = self.lacking or f"the fixture {unknown[0]}"
+            low = "`trust: low` for " if unknown[0] in TOGETHER else ""
+            self.lacking = self.lacking or f"{low}the fixture {unknown[0]}"
 
     def _unknown_fixtures(self, node: Function, *, method: bool) -> list[str]:
         decorators = [ast.unparse(each) for each in node.decorator_list]
@@ -146,7 +153,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _missing_name(tree: ast.Module) -> str | None:
+def _missing_name(tree: ast.Module, provided: frozenset[str]) -> str | None:
     """A name of pytest that the tests use and that there is not."""
     known = {"pytest"}
     for node in ast.walk(tree):
@@ -159,6 +166,6 @@ def _missing_name(tree: ast.Module) -> str | None:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
             names = [node.attr]
         for name in names:
-            if name not in NAMES:
-                return f"pytest.{name}"
+            if name not in provided:
+                return f"{'`trust: low` for ' if name in NAMES_TOGETHER else ''}pytest.{name}"
     return None

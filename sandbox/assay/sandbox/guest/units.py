@@ -105,8 +105,11 @@ def _statement(name: str, where: ast.AST, *args: ast.expr) -> ast.Expr:
 class Unit:
     """Test code made ready: counting code, what it needs of the program, modules that stand for it."""
 
-    def __init__(self, text: bytes) -> None:
-        """Raises `SyntaxError`, `ValueError` or `RecursionError` if the text is no Python."""
+    def __init__(self, text: bytes, *, together: bool = False) -> None:
+        """`together`: tests and program share a process.
+
+        Raises `SyntaxError`, `ValueError` or `RecursionError` if the text is no Python.
+        """
         tree = ast.parse(text, TESTS_FILE)
         nodes = list(ast.walk(tree))
         self.imports = imports.Imports(nodes)
@@ -120,7 +123,7 @@ class Unit:
         self.wanted = {
             name for name in wanted | self.imports.taken | self.imports.attributes if _usable(name, self.hiding)
         }
-        self.tests = pytest_static.Tests(tree, free=self.wanted)
+        self.tests = pytest_static.Tests(tree, free=self.wanted, together=together)
         self.lacking = self.imports.lacking or self.tests.lacking
         """What the tests need and cannot have here, or None."""
         self.exits = {line for node in nodes for line in _exits(node)}

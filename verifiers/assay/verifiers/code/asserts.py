@@ -61,7 +61,7 @@ def _refuse(verdict: dict[str, Any]) -> None:
     if verdict.get("invalid"):
         raise InvalidReference("test code does not compile", field="tests")
     if isinstance(verdict.get("lacking"), str):
-        raise InvalidReference(f"test code needs {verdict['lacking']}, which the environment lacks", field="env")
+        raise InvalidReference(f"test code needs {verdict['lacking']}, which it does not have here", field="env")
 
 
 def _parse(told: bytes) -> dict[str, Any]:
