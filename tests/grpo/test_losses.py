@@ -43,6 +43,12 @@ def test_dual_clip_bounds_the_loss_of_a_bad_token_only() -> None:
     assert policy([3.0, 3.0], [-1, 1], [2], dual_clip=3.0) == pytest.approx([3.0, -1.2])
 
 
+@pytest.mark.parametrize("other", [{"surrogate": "cispo"}, {"surrogate": "sapo"}, {"ratio": "geometric"}])
+def test_a_dual_clip_that_the_loss_has_no_place_for_is_refused(other: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="dual_clip goes with"):
+        LossSpec(dual_clip=3.0, **other)
+
+
 def test_a_dual_clip_within_the_clip_is_refused_because_it_would_bound_good_tokens() -> None:
     """min(r, 1.1) A at A > 0 and r = 1.3 would be 1.1 where PPO has 1.28, and its gradient is 0 on half of the clip."""
     for bound in (0.5, 1.0, 1.1, 1.28, math.nan):

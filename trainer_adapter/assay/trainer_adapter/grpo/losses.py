@@ -56,6 +56,10 @@ class LossSpec:
             (self.ratio_cap > 0, "ratio_cap is above 0"),
             (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg are above 0"),
             (self.ratio != "geometric" or self.surrogate == "clip", "ratio = geometric goes with surrogate = clip"),
+            (
+                self.dual_clip is None or (self.surrogate == "clip" and self.ratio != "geometric"),
+                "dual_clip goes with surrogate = clip and a ratio that is not geometric",
+            ),
             (self.dual_clip is None or self.dual_clip > 1 + self.clip_high, "dual_clip is above 1 + clip_high"),
         ):
             if not holds:
