@@ -25,7 +25,7 @@ from assay.service.engine.tickets import Submission
 from assay.service.engine.work import Batch
 from assay.service.front import Front
 from assay.service.problems import problem, problem_of
-from assay.service.rpc.requests import PbCodec, frame, frames
+from assay.service.rpc.requests import PbCodec, frame, frames, parsed
 from assay.service.rpc.results import response, result
 from assay.service.settings import Settings
 from assay.wire import assay_pb2 as pb
@@ -51,8 +51,8 @@ class Scorer:
         self._front = front
         self._keys = keys
 
-    async def score(self, request: pb.ScoreRequest, context: Context) -> pb.ScoreResponse:
-        """A batch in, its results in order."""
+    async def score(self, request: bytes, context: Context) -> pb.ScoreResponse:
+        """A batch in (not yet parsed: the key comes first), its results in order."""
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
@@ -63,7 +63,7 @@ class Scorer:
 
         return await _answered(context, work)
 
-    async def stream(self, request: pb.ScoreRequest, context: Context) -> AsyncIterator[pb.ScoreChunk]:
+    async def stream(self, request: bytes, context: Context) -> AsyncIterator[pb.ScoreChunk]:
         """A batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
 
         async def submit() -> Submission:
@@ -89,9 +89,10 @@ class Scorer:
         metadata = dict(context.invocation_metadata() or ())
         return self._keys.owner(str(metadata.get("authorization", "")) or None)
 
-    async def _taken(self, request: pb.ScoreRequest, context: Context) -> Submission:
+    async def _taken(self, request: bytes, context: Context) -> Submission:
         owner = self._owner(context)
-        return await self._front.take(lambda: self._batch(request, context, owner), owner=owner)
+        message = parsed(request, most=self._front.engine.settings.limits.items)
+        return await self._front.take(lambda: self._batch(message, context, owner), owner=owner)
 
     def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
         defaults = frame(request.defaults) if request.HasField("defaults") else None
@@ -158,17 +159,21 @@ def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Ser
 
 
 def _handlers(scorer: Scorer) -> grpc.GenericRpcHandler[Any, Any]:
-    def unary(method: Any, request: Any) -> Any:
-        return grpc.unary_unary_rpc_method_handler(method, request.FromString, _serialized)
+    def unary(method: Any, read: Any) -> Any:
+        return grpc.unary_unary_rpc_method_handler(method, read, _serialized)
 
     return grpc.method_handlers_generic_handler(
         SERVICE,
         {
-            "Score": unary(scorer.score, pb.ScoreRequest),
-            "ScoreStream": grpc.unary_stream_rpc_method_handler(scorer.stream, pb.ScoreRequest.FromString, _serialized),
-            "Verifiers": unary(scorer.verifiers, pb.VerifiersRequest),
+            "Score": unary(scorer.score, _as_sent),
+            "ScoreStream": grpc.unary_stream_rpc_method_handler(scorer.stream, _as_sent, _serialized),
+            "Verifiers": unary(scorer.verifiers, pb.VerifiersRequest.FromString),
         },
     )
+
+
+def _as_sent(body: bytes) -> bytes:
+    return body
 
 
 def _serialized(message: Any) -> bytes:
