@@ -77,6 +77,16 @@ def test_what_json_cannot_say_is_the_rows_fault(value: Any) -> None:
         plain(value)
 
 
+def test_a_number_of_more_digits_than_a_float_holds_is_never_rounded() -> None:
+    rows = RowMap(verifier="exact", reference="{spec!json}")
+    told = [
+        rows.item({"spec": text}, "x")
+        for text in ('{"gold": 0.1}', '{"gold": 0.12345678901234567891}', '{"gold": NaN}')
+    ]
+    assert told[0]["reference"] == {"gold": 0.1}  # type: ignore[index]
+    assert [one.fault for one in told[1:] if isinstance(one, Grade)] == ["row", "row"]
+
+
 def test_endless_nesting_is_the_rows_fault() -> None:
     loop: list[Any] = []
     loop.append(loop)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.client import ConfigurationError
-from assay.client.templates import MissingColumn, Row, RowFault, template
+from assay.client.templates import MissingColumn, Row, RowFault, Written, template
 from assay.trainer_adapter.grades import Grade
 from assay.wire.item import ITEM_FIELDS
 
@@ -88,6 +88,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise RowFault("a column holds NaN or infinity")
+        if isinstance(value, Written):
+            raise RowFault("a column holds a number of more digits than a float can; keep it as text")
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(member, depth + 1) for key, member in value.items()}
