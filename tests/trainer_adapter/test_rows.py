@@ -106,6 +106,27 @@ def test_nothing_of_a_completion_can_fault_the_row() -> None:
     assert told[2]["content"] == [{"type": "text", "text": "4"}] and told[3]["content"] == "stray"
 
 
+class Dumped:
+    """A client's message, as pydantic's are."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.fields
+
+
+def test_message_objects_are_the_messages_that_they_stand_for() -> None:
+    call = Dumped(id="a", function={"name": "f", "arguments": "{}"})
+    (told,) = completed([Dumped(role="assistant", content=None, tool_calls=[call])])
+    assert told["tool_calls"] == [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]
+
+
+@pytest.mark.parametrize("odd", [None, 5, b"4", [None], [b"4"], {"tool_calls": 5}, {"tool_calls": {"a": 1}}, [[{}]]])
+def test_whatever_a_completion_is_it_can_be_sent(odd: Any) -> None:
+    json.dumps(completed(odd), allow_nan=False)
+
+
 def test_fields_of_our_own_cannot_be_filled_in() -> None:
     with pytest.raises(ConfigurationError, match="completion, typo"):
         RowMap(verifier="math", reference={}, fields={"completion": "{x}", "typo": 1})  # type: ignore[dict-item]
