@@ -66,10 +66,8 @@ def test_the_command_prints_the_lines() -> None:
 
 
 PIECES = st.text(alphabet="\"'\\\\{}$#=\n\r\t\x00\x7f\u2028\u202e\U0001f600\u6570 a.:,", max_size=8)
-REFERENCES = st.dictionaries(
-    PIECES,
-    st.recursive(PIECES | st.integers() | st.booleans(), lambda one: st.lists(one) | st.dictionaries(PIECES, one)),
-)
+VALUES = PIECES | st.integers() | st.booleans() | st.lists(PIECES, max_size=2)
+REFERENCES = st.dictionaries(PIECES, VALUES | st.dictionaries(PIECES, VALUES, max_size=2), max_size=3)
 
 
 @given(REFERENCES)
