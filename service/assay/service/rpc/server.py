@@ -7,6 +7,7 @@ problem document (RFC 9457) as JSON in the trailing metadata `assay-problem-bin`
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -128,22 +129,39 @@ def _info(entry: Any) -> pb.VerifierInfo:
 
 
 @asynccontextmanager
-async def serving_grpc(front: Front, keys: KeyRing, settings: Settings) -> AsyncIterator[int | None]:
-    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError."""
+async def serving_grpc(
+    front: Front, keys: KeyRing, settings: Settings, *, leaving: asyncio.Event | None = None
+) -> AsyncIterator[int | None]:
+    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError.
+
+    `leaving`: once set, new calls are refused and health says so, while those in hand go on.
+    """
     if settings.grpc_port is None:
         yield None
         return
-    server = make_server(front, keys, body_bytes=settings.limits.body_bytes)
+    health = HealthServicer()
+    server = make_server(front, keys, body_bytes=settings.limits.body_bytes, health=health)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     try:
-        port = server.add_insecure_port(f"{settings.host}:{settings.grpc_port}")
+        port = server.add_insecure_port(f"{host}:{settings.grpc_port}")
     except RuntimeError:
         raise OSError(f"cannot listen for gRPC on port {settings.grpc_port}") from None
     await server.start()
+
+    left = leaving or asyncio.Event()
+
+    async def stop() -> None:
+        await left.wait()
+        await health.enter_graceful_shutdown()
+        await server.stop(settings.drain_s)
+
+    stopping = asyncio.create_task(stop())
     yield port
-    await server.stop(settings.drain_s)
+    left.set()
+    await stopping
 
 
-def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Server:
+def make_server(front: Front, keys: KeyRing, *, body_bytes: int, health: HealthServicer) -> grpc.aio.Server:
     """A server with the scorer, health and reflection; not yet bound or started."""
     options = [
         ("grpc.max_receive_message_length", body_bytes),
@@ -152,8 +170,7 @@ def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Ser
     ]
     server = grpc.aio.server(options=options)
     server.add_generic_rpc_handlers((_handlers(Scorer(front, keys)),))
-    health_servicer = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health, server)
     reflection.enable_server_reflection((SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name), server)
     return server
 

@@ -1,0 +1,69 @@
+"""gRPC beside HTTP in one `assay serve`: both finish what is in hand, neither takes in more; who may reach it."""
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from assay.client import AsyncClient, ServiceUnavailable
+
+from ._service import assay, free_port, serving
+
+NO_SANDBOX = {"ASSAY_SANDBOX_BACKENDS": "[]"}
+
+
+def items(word: str, count: int) -> list[dict[str, Any]]:
+    reference = {"word": "yes", "batch": word}
+    return [{"verifier": "slow", "completion": "yes", "reference": reference | {"n": n}} for n in range(count)]
+
+
+async def test_sigterm_finishes_both_and_takes_in_neither() -> None:
+    port, rpc = free_port(), free_port()
+    with serving(port, **NO_SANDBOX, ASSAY_GRPC_PORT=str(rpc)) as server:
+        async with AsyncClient(f"http://127.0.0.1:{port}") as http, AsyncClient(f"grpc://127.0.0.1:{rpc}") as called:
+            first = [asyncio.create_task(one.score(items(str(one), 500))) for one in (http, called)]
+            await asyncio.sleep(0.5)
+            os.kill(server.pid, signal.SIGTERM)
+            await asyncio.sleep(0.3)
+            assert not any(task.done() for task in first)
+            async with AsyncClient(f"grpc://127.0.0.1:{rpc}", tries=1) as late:
+                with pytest.raises(ServiceUnavailable):
+                    await late.score(items("late", 1))
+            told = await asyncio.gather(*first)
+    assert [[result.reward for result in results] for results in told] == [[1.0] * 500] * 2
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_unix_socket_does_not_open_grpcs_port_to_all(host: str, tmp_path: Path) -> None:
+    with assay("serve", "--uds", str(tmp_path / "s"), "--grpc-port", "0", ASSAY_HOST=host, **NO_SANDBOX) as server:
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 2 and "only with keys" in said
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no ::1")
+async def test_grpc_is_served_at_an_ipv6_address() -> None:
+    rpc = free_port()
+    with assay(
+        "serve", "--host", "::1", "--port", "0", "--grpc-port", str(rpc), "--lanes", "1", **NO_SANDBOX
+    ) as server:
+        async with grpc.aio.insecure_channel(f"[::1]:{rpc}") as channel:
+            stub = health_pb2_grpc.HealthStub(channel)  # type: ignore[no-untyped-call]
+            answer = await stub.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=60)
+        server.kill()
+        server.communicate()
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
