@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from assay.client import AsyncClient, ServiceUnavailable
 
-from ._service import assay, free_port, serving
+from ._service import answers, assay, free_port, serving
 
 NO_SANDBOX = {"ASSAY_SANDBOX_BACKENDS": "[]"}
 
@@ -37,6 +37,17 @@ async def test_sigterm_finishes_both_and_takes_in_neither() -> None:
                     await late.score(items("late", 1))
             told = await asyncio.gather(*first)
     assert [[result.reward for result in results] for results in told] == [[1.0] * 500] * 2
+
+
+def test_a_head_without_end_is_cut_off_before_any_key_is_asked_for() -> None:
+    port = free_port()
+    with serving(port, **NO_SANDBOX) as server, socket.create_connection(("127.0.0.1", port), timeout=20) as stranger:
+        before = server.memory_info().rss
+        stranger.sendall(b"POST /v1/score HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        with pytest.raises(OSError):
+            for _ in range(2000):
+                stranger.sendall(b"a" * 65536)
+        assert server.memory_info().rss - before < 40 << 20 and answers(port)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

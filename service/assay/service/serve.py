@@ -28,6 +28,7 @@ from assay.service.app import create_app
 from assay.service.auth import NoKeys
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
+from assay.service.heads import BoundedHeads
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -90,7 +91,7 @@ async def _serve(settings: Settings) -> None:
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=math.ceil(settings.drain_s), timeout_keep_alive=KEEP_ALIVE_S,
-        h11_max_incomplete_event_size=64 * 1024,
+        http=BoundedHeads,
     )  # fmt: skip
     server = _Server(config, leaving=app.state.leaving)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
