@@ -1,6 +1,7 @@
 """gRPC beside HTTP in one `assay serve`: both finish what is in hand, neither takes in more; who may reach it."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -27,16 +28,20 @@ async def test_sigterm_finishes_both_and_takes_in_neither() -> None:
     port, rpc = free_port(), free_port()
     with serving(port, **NO_SANDBOX, ASSAY_GRPC_PORT=str(rpc)) as server:
         async with AsyncClient(f"http://127.0.0.1:{port}") as http, AsyncClient(f"grpc://127.0.0.1:{rpc}") as called:
-            first = [asyncio.create_task(one.score(items(str(one), 500))) for one in (http, called)]
-            await asyncio.sleep(0.5)
+            for one in (http, called):
+                await one.score(items("warm", 1))
+            first = [asyncio.create_task(one.score(items(str(one), 1500))) for one in (http, called)]
+            while json.loads(await http.get("/readyz"))["queue_depth"] <= 1500:  # more than one of the two has sent
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.3)
             os.kill(server.pid, signal.SIGTERM)
             await asyncio.sleep(0.3)
-            assert not any(task.done() for task in first)
+            assert not any(task.done() for task in first), [task for task in first if task.done()]
             async with AsyncClient(f"grpc://127.0.0.1:{rpc}", tries=1) as late:
                 with pytest.raises(ServiceUnavailable):
                     await late.score(items("late", 1))
             told = await asyncio.gather(*first)
-    assert [[result.reward for result in results] for results in told] == [[1.0] * 500] * 2
+    assert [[result.reward for result in results] for results in told] == [[1.0] * 1500] * 2
 
 
 def test_a_head_without_end_is_cut_off_before_any_key_is_asked_for() -> None:
