@@ -37,6 +37,11 @@ def test_the_public_surface_is_what_it_says() -> None:
     assert public == set(assay.client.__all__) == set(sorted(assay.client.__all__))
 
 
+def test_an_id_that_no_answer_could_echo_is_named() -> None:
+    with pytest.raises(RequestRefused, match=r"items\[1\].id"):
+        encode_items([{"id": "a"}, {"id": "\ud800"}])
+
+
 def test_ids_are_set_before_chunking() -> None:
     memory = MemoryTransport(right)
     with Client(transport=memory, chunk_items=2, max_in_flight=1) as client:

@@ -1,5 +1,6 @@
 """`assay adapt`, OpenRLHF's file, and the recipes of docs/trainers.md run as they stand."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -8,11 +9,13 @@ from typing import Any
 
 import pytest
 import tomllib
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
 from assay.client.templates import MissingColumn
 from assay.service.settings import Settings
-from assay.trainer_adapter.adapt import TRAINERS, URL, lines
+from assay.trainer_adapter.adapt import TRAINERS, URL, _hydra, _python, _toml, lines
 from assay.trainer_adapter.openrlhf import make_reward_func
 from assay.trainer_adapter.policy import Ungraded
 
@@ -60,6 +63,48 @@ def test_the_command_prints_the_lines() -> None:
     command = [sys.executable, "-m", "assay", "adapt", "trl", "--columns", "question, solution", "--url", "embedded:"]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert 'AssayReward("math", {"answer": "{solution}"}, url="embedded:")' in out
+
+
+PIECES = st.text(alphabet="\"'\\\\{}$#=\n\r\t\x00\x7f\u2028\u202e\U0001f600\u6570 a.:,", max_size=8)
+VALUES = PIECES | st.integers() | st.booleans() | st.lists(PIECES, max_size=2)
+REFERENCES = st.dictionaries(PIECES, VALUES | st.dictionaries(PIECES, VALUES, max_size=2), max_size=3)
+
+
+@given(REFERENCES)
+def test_what_adapt_prints_reads_back_as_it_was_given(reference: dict[str, Any]) -> None:
+    printed = _python(reference)
+    assert ast.literal_eval(printed) == reference
+    assert tomllib.loads(f"reference = {_toml(reference)}")["reference"] == reference
+    assert "\n" not in printed + _toml(reference) and "\u202e" not in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("a", '"a"'),
+        ('a"b', r'"a\"b"'),
+        ("a\\", r'"a\\"'),
+        (r"\"", r'"\\\""'),
+        ("${answer}$", r'"\${answer}$"'),
+        (r"\frac", r'"\frac"'),
+        ("\\\n", '"\\\n"'),
+    ],
+)
+def test_hydras_grammar_and_its_interpolations_are_escaped(text: str, printed: str) -> None:
+    assert _hydra(text) == printed  # as Hydra 1.3 and OmegaConf 2.3 read them back
+
+
+@pytest.mark.parametrize(
+    ("trainer", "options"),
+    [("verl", {"reference": '{"a b": 1}'}), ("verl", {"reference": '{"null": 1}'}),
+     ("slime", {"reference": '{"a": null}'}), ("slime", {"url": "http://x\nverifier = 1"}),
+     ("trl", {"reference": '{"a": NaN}'}), ("trl", {"reference": '{"a": 1e999}'}),
+     ("trl", {"reference": '{"a": 1, "a": 2}'}), ("trl", {"verifier": "a\ud800"}),
+     ("trl", {"reference": "[" * 9999})],
+)  # fmt: skip
+def test_what_a_trainers_file_cannot_say_is_refused(trainer: str, options: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError):
+        lines(trainer, **options)  # type: ignore[arg-type]
 
 
 def test_a_column_that_is_not_there_is_named() -> None:

@@ -77,6 +77,16 @@ def test_what_json_cannot_say_is_the_rows_fault(value: Any) -> None:
         plain(value)
 
 
+def test_a_number_of_more_digits_than_a_float_holds_is_never_rounded() -> None:
+    rows = RowMap(verifier="exact", reference="{spec!json}")
+    told = [
+        rows.item({"spec": text}, "x")
+        for text in ('{"gold": 0.1}', '{"gold": 0.12345678901234567891}', '{"gold": NaN}')
+    ]
+    assert told[0]["reference"] == {"gold": 0.1}  # type: ignore[index]
+    assert [one.fault for one in told[1:] if isinstance(one, Grade)] == ["row", "row"]
+
+
 def test_endless_nesting_is_the_rows_fault() -> None:
     loop: list[Any] = []
     loop.append(loop)
@@ -94,6 +104,27 @@ def test_nothing_of_a_completion_can_fault_the_row() -> None:
     told = completed(messages)
     json.dumps(told, allow_nan=False)
     assert told[2]["content"] == [{"type": "text", "text": "4"}] and told[3]["content"] == "stray"
+
+
+class Dumped:
+    """A client's message, as pydantic's are."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.fields
+
+
+def test_message_objects_are_the_messages_that_they_stand_for() -> None:
+    call = Dumped(id="a", function={"name": "f", "arguments": "{}"})
+    (told,) = completed([Dumped(role="assistant", content=None, tool_calls=[call])])
+    assert told["tool_calls"] == [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]
+
+
+@pytest.mark.parametrize("odd", [None, 5, b"4", [None], [b"4"], {"tool_calls": 5}, {"tool_calls": {"a": 1}}, [[{}]]])
+def test_whatever_a_completion_is_it_can_be_sent(odd: Any) -> None:
+    json.dumps(completed(odd), allow_nan=False)
 
 
 def test_fields_of_our_own_cannot_be_filled_in() -> None:

@@ -125,6 +125,41 @@ def test_an_unknown_verifier_stops_the_start() -> None:
         score.score([item()])
 
 
+@pytest.mark.parametrize("single", [True, False])
+def test_rows_of_which_none_can_be_judged_stop_the_start(single: bool) -> None:
+    score, _ = scorer(lambda item: null(retryable=False))
+
+    async def one_by_one() -> None:
+        for _ in range(64):
+            await score.score_one(item())
+
+    with pytest.raises(ConfigurationError, match="none of the first 64 rows"):
+        asyncio.run(one_by_one()) if single else score.score([item()] * 64)
+
+
+def test_after_a_verdict_no_number_of_faulty_rows_stops_a_run() -> None:
+    score, _ = scorer(lambda item: 1.0 if item["completion"] == "right" else null(retryable=False))
+    assert [g.fault for g in score.score([item("right"), *[item()] * 64])] == [None, *["row"] * 64]
+    assert {g.fault for g in score.score([item()] * 64)} == {"row"}
+
+
+def test_a_key_in_the_url_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    score = Scorer(Target.of("http://:sesame@127.0.0.1:9", api_key=None, tries=1), deadline_s=0.3)
+    (grade,) = score.score([item()])
+    assert grade.fault == "ours" and "127.0.0.1:9" in caplog.text
+    assert "sesame" not in grade.detail + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [("http://127.0.0.1:9", {"deadline": 3}), ("http://127.0.0.1:9", {"plugins": {}}), ("http://127.0.0.1:99999", {}),
+     ("grpc://127.0.0.1:9", {"deadline": 3}), ("embedded:", {"deadline": 3})],
+)  # fmt: skip
+def test_an_option_or_a_port_that_is_none_is_a_mistake_of_the_configuration(url: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        Scorer(Target.of(url, api_key=None, **options), deadline_s=5).score([item()])
+
+
 def test_a_fault_of_one_batch_reaches_every_caller_of_it() -> None:
     def refuse(item: dict[str, Any]) -> Any:
         raise RequestRefused(Problem(type="about:blank", title="Unauthorized", status=401))

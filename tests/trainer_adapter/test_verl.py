@@ -54,6 +54,22 @@ def test_a_row_at_fault_is_a_counted_constant() -> None:
     assert (told["score"], told["graded"], told["row_fault"]) == (0.5, 0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"verifier": "exact", "deadline": 60, "url": "http://127.0.0.1:9"},
+     {"verifier": "exact", "deadline_s": "long"}, {"verifier": "exact", "more": {"a": 1}},
+     {"verifier": "exact", "url": "http://127.0.0.1:99999"}],
+)  # fmt: skip
+def test_no_misspelt_setting_is_an_exception_of_which_a_manager_makes_0(settings: dict[str, Any]) -> None:
+    with pytest.raises(verl.Stopped):
+        score(verl.compute_score, "4", **settings)
+
+
+def test_a_fault_of_a_users_function_is_none_either() -> None:
+    with pytest.raises(verl.Stopped, match="KeyError"):
+        score(memory(lambda item: 1.0, reference=lambda row: row["extra_info"]["no such"]), "4")
+
+
 def test_a_truth_that_cannot_be_sent_is_the_rows_fault() -> None:
     told = score(memory(lambda item: 1.0, reference="{ground_truth!json}"), "x", "{not json")
     assert (told["graded"], told["reason"]) == (0.0, "invalid_item")

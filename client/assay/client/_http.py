@@ -8,6 +8,7 @@ Retries live above (`_core`). `unix:/run/assay.sock` speaks HTTP over a Unix soc
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -39,7 +40,8 @@ class HttpTransport:
     shares_references = True
 
     def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
-        self._url = url
+        self._shown = re.sub(r"//[^/@]*@", "//", url)
+        """Without the key that a URL may carry."""
         key = api_key or os.environ.get("ASSAY_API_KEY")
         limits = httpx.Limits(
             max_connections=max_connections, max_keepalive_connections=max_connections, keepalive_expiry=IDLE_S
@@ -53,6 +55,8 @@ class HttpTransport:
                 transport=httpx.AsyncHTTPTransport(uds=socket, limits=limits) if socket else None,
                 limits=limits,
             )
+            if (self._client.base_url.port or 0) > 65535:
+                raise ValueError("a port is at most 65535")
         except (httpx.InvalidURL, ValueError) as error:
             raise ConfigurationError(f"not a URL that can be used: {error}") from error
 
@@ -76,7 +80,7 @@ class HttpTransport:
                 if rest:
                     yield rest
         except httpx.HTTPError as error:
-            raise _broken(self._url, error) from error
+            raise _broken(self._shown, error) from error
 
     async def put_reference(self, digest: str, body: bytes) -> None:
         """PUT /v1/references/{digest}."""
@@ -95,7 +99,7 @@ class HttpTransport:
         try:
             response = await self._client.request(method, path, timeout=timeout, **more)
         except httpx.HTTPError as error:
-            raise _broken(self._url, error) from error
+            raise _broken(self._shown, error) from error
         except httpx.InvalidURL as error:
             raise ConfigurationError(f"not a URL that can be used: {error}") from error
         if not response.is_success:

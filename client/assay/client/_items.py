@@ -83,6 +83,8 @@ def _encode(item: ItemLike, index: int, known: dict[int, tuple[Any, bytes]]) -> 
     name = str(index) if name is None else name
     if not isinstance(name, str):
         raise refused(f"items[{index}].id is not a string", field="id")
+    if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+        raise refused(f"items[{index}].id holds a lone surrogate, which no answer could echo", field="id")
     has_reference, reference = "reference" in fields, fields.pop("reference", None)
     group = fields.get("group")
     try:

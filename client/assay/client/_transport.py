@@ -53,11 +53,18 @@ def open_transport(url: str, **options: Any) -> Transport:
     if scheme in ("http", "https", "unix"):
         from assay.client._http import HttpTransport
 
-        return HttpTransport(url, **options)
+        return _made(HttpTransport, url, scheme, options)
     factory = _plugged(scheme)
     if options.get("api_key") is None:
         options.pop("api_key", None)
-    return cast(Transport, factory(url, **options))
+    return _made(factory, url, scheme, options)
+
+
+def _made(factory: Any, url: str, scheme: str, options: dict[str, Any]) -> Transport:
+    try:
+        return cast(Transport, factory(url, **options))
+    except TypeError as error:
+        raise ConfigurationError(f"the transport for {scheme}: {error}") from error
 
 
 def _plugged(scheme: str) -> Any:

@@ -31,7 +31,13 @@ from assay.wire.envelope import Problem
 SERVICE = "/assay.v1.Scorer"
 _RECONNECT = [(f"grpc.{which}_reconnect_backoff_ms", 250) for which in ("initial", "min", "max")]
 """How long to rest is the client's business; the channel's own (to 2 minutes) would hide a service that is back."""
-_LATER = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL})
+_LATER = frozenset({
+    grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED, grpc.StatusCode.ABORTED,
+})  # fmt: skip
+"""What HTTP calls 5xx or a cut connection: a fault in a handler, a server that ended its calls to stop."""
+_TOO_LARGE = "larger than max"
+"""How gRPC itself refuses a message for its size, at either end."""
 _PLAIN = frozenset({"id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated"})
 _OUTCOMES = {
     pb.OUTCOME_CORRECT: "correct",
@@ -225,14 +231,26 @@ def _fault(error: grpc.aio.AioRpcError) -> AssayError:
     trailing: dict[str, Any] = dict(_pairs(error.trailing_metadata()))
     problem = _problem(trailing.get("assay-problem-bin"))
     code = error.code()
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and problem is not None:
-        wait = float(trailing["retry-after"]) if "retry-after" in trailing else problem.retry_after_s
-        return Overloaded(f"429 {problem.detail or problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return _exhausted(problem, str(error.details()), trailing.get("retry-after"))
     if problem is not None and problem.status < 500:
         return RequestRefused(problem)
     if code in _LATER:
         return ServiceUnavailable(f"no answer: {code.name}")
     return ProtocolError(f"unexpected status {code.name}")
+
+
+def _exhausted(problem: Problem | None, details: str, retry_after: Any) -> AssayError:
+    """No room now, in the service or before it; or a message that is never taken in."""
+    if problem is None and _TOO_LARGE in details:
+        refusal = Problem(type="urn:assay:problem:too_large", title="Too large", status=413, detail="message too large")
+        return RequestRefused(refusal)
+    problem = problem or Problem(type="about:blank", title="Too many requests", status=429)
+    try:
+        wait = problem.retry_after_s if retry_after is None else max(float(retry_after), 0.0)
+    except ValueError:
+        wait = problem.retry_after_s
+    return Overloaded(f"429 {problem.detail or problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
 
 
 def _pairs(metadata: Iterable[Any] | None) -> Iterable[tuple[str, Any]]:

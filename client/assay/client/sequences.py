@@ -17,6 +17,8 @@ SPECIAL_TOKENS = (
 
 TOKEN_CHARS, OVERLAP_CHARS = 64, 8
 """What may stand before a prompt, and how much of it a cut must leave to be known again."""
+LONGEST_CUT_CHARS = 1 << 20
+"""A prompt longer than that is not looked for where its head was cut off."""
 
 
 def response_of(query: str, prompt: str) -> str:
@@ -30,6 +32,8 @@ def response_of(query: str, prompt: str) -> str:
     start = query.find(prompt, 0, len(prompt) + TOKEN_CHARS)  # a token before it, such as <s>
     if start >= 0:
         return query[start + len(prompt) :]
+    if len(prompt) > LONGEST_CUT_CHARS:  # the search below takes a step for each character
+        raise ValueError("does not go on from the prompt")
     kept = overlap(prompt, query.lstrip("\ufffd"))
     if kept < min(OVERLAP_CHARS, len(prompt)):
         raise ValueError("does not go on from the prompt")
@@ -38,6 +42,7 @@ def response_of(query: str, prompt: str) -> str:
 
 def overlap(left: str, right: str) -> int:
     """Length of the longest end of `left` that `right` begins with (Knuth, Morris, Pratt 1977)."""
+    right = right[: len(left)]
     borders = [0] * len(right)
     for index in range(1, len(right)):
         borders[index] = _extended(right, borders, borders[index - 1], right[index])

@@ -5,15 +5,19 @@ string become text. `{a.b.0}` goes into mappings and sequences (and never into a
 reads a column that holds JSON text. Literal braces are doubled, as in `str.format`. Everything else of a
 template stays what it is. The trainers' faces and the service's wires share this.
 
+JSON text is read strictly (no NaN, no name twice); a number that a float cannot hold keeps its text (`Written`).
+
 Not covered: conditions, defaults, arithmetic. A function does that, where a face takes one.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import Any, NoReturn
 
 from assay.client._errors import ConfigurationError
 
@@ -34,6 +38,41 @@ class MissingColumn(ConfigurationError):
 
 class RowFault(ValueError):
     """This row cannot be filled in or has no JSON form. Names the column, never what it holds."""
+
+
+class Written(float):
+    """A number that a float only comes near to; `text` is how it was written."""
+
+    def __new__(cls, text: str) -> Written:
+        """The number that a text is."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+
+def read_json(text: str | bytes) -> Any:
+    """The value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
+    return json.loads(text, parse_float=_number, parse_constant=_no_number, object_pairs_hook=_distinct)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isfinite(value) and (repr(value) == text or Decimal(repr(value)) == Decimal(text)):
+        return value
+    return Written(text)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("duplicate key in an object")
+    return members
 
 
 def template(value: Any) -> Fill:
@@ -100,7 +139,7 @@ def _from_json(value: Any, path: str) -> Any:
     if not isinstance(value, str | bytes):
         return value
     try:
-        return json.loads(value)
+        return read_json(value)
     except (ValueError, RecursionError):
         raise RowFault(f"{path} is not JSON") from None
 
@@ -109,6 +148,8 @@ def _written(value: Any) -> str:
     """A value inside a longer text: text as it is, the rest as JSON."""
     if isinstance(value, str):
         return value
+    if isinstance(value, Written):
+        return value.text
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

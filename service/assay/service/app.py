@@ -6,6 +6,7 @@ item does not fail its neighbours; the pydantic models of `assay.wire` document 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -53,7 +54,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
         if settings.sandbox_backends:
             await engine.open_sandbox()
         async with share.running():
-            async with serving_grpc(app.state.front, keys, settings):
+            async with serving_grpc(app.state.front, keys, settings, leaving=app.state.leaving):
                 yield
             if shadow is not None:
                 await shadow.close()
@@ -62,6 +63,8 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
     app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
+    app.state.leaving = asyncio.Event()
+    """Set when nothing new is taken in any more."""
     app.state.shadow = shadow
     _routes(app, app.state.front, metrics, shadow)
     add_wires(app, app.state.front, settings.wires)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 import secrets
 import signal
@@ -27,6 +28,7 @@ from assay.service.app import create_app
 from assay.service.auth import NoKeys
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
+from assay.service.heads import BoundedHeads
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
@@ -51,6 +53,8 @@ def serve(
         settings = _with_new_key(settings)
     if not settings.loopback and not settings.keys and settings.key_file is None:
         raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
+    if settings.uds is not None and settings.grpc_port is not None and not settings.keys and settings.key_file is None:
+        raise ConfigurationError("--uds keeps other users out, --grpc-port does not: both only with keys (ASSAY_KEYS)")
     gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
@@ -86,15 +90,28 @@ async def _serve(settings: Settings) -> None:
     await _start(engine, settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=int(settings.drain_s) or None, timeout_keep_alive=KEEP_ALIVE_S,
-        h11_max_incomplete_event_size=64 * 1024,
+        timeout_graceful_shutdown=math.ceil(settings.drain_s), timeout_keep_alive=KEEP_ALIVE_S,
+        http=BoundedHeads,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = _Server(config, leaving=app.state.leaving)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
     log.info("serving", address=_address(settings, listener), lanes=settings.lanes, keys=not app.state.keys.open)
     await server.serve(sockets=[listener])
     if not server.started:
         raise ConfigurationError("the engine did not start; see the log")
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server; while it drains, gRPC drains beside it, so that both take `drain_s` and not each."""
+
+    def __init__(self, config: uvicorn.Config, *, leaving: asyncio.Event) -> None:
+        super().__init__(config)
+        self._leaving = leaving
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nothing new in, finish what is in hand."""
+        self._leaving.set()
+        await super().shutdown(sockets)
 
 
 async def _start(engine: Engine, settings: Settings) -> None:
@@ -138,7 +155,8 @@ def _unix_listener(path: Path) -> socket.socket:
 def _address(settings: Settings, listener: socket.socket) -> str:
     if settings.uds is not None:
         return f"unix:{settings.uds}"
-    return f"http://{settings.host}:{listener.getsockname()[1]}"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}"
 
 
 def _reload(app: Any) -> None:

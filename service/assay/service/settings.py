@@ -115,8 +115,10 @@ class Settings(BaseSettings):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the service."""
-        return self.uds is not None or self.host in LOOPBACK or self.host.startswith("127.")
+        """Whether only this machine can reach the service. gRPC has a port even where HTTP has a Unix socket."""
+        return (
+            (self.uds is not None and self.grpc_port is None) or self.host in LOOPBACK or self.host.startswith("127.")
+        )
 
     def engine(self) -> EngineSettings:
         """What the engine needs to know of these."""

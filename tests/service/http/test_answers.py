@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import time
+from datetime import datetime, timezone
+from typing import Any
 
 import httpx
 import msgspec
@@ -41,6 +44,41 @@ async def test_msgpack_mirrors_json(http: httpx.AsyncClient) -> None:
 async def test_broken_msgpack_is_a_problem(http: httpx.AsyncClient, body: bytes) -> None:
     response = await http.post("/v1/score", content=body, headers=MSGPACK)
     assert response.status_code in (400, 422) and "type" in response.json()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [msgspec.msgpack.Ext(5, b"x"), datetime.now(timezone.utc), {"gold": b"4"}, {1: 2}, [float("inf")], "x" * 2_000_000],
+)
+@pytest.mark.parametrize("field", ["reference", "prompt"])
+async def test_what_json_cannot_say_is_its_items_fault_in_msgpack_too(
+    http: httpx.AsyncClient, field: str, value: Any
+) -> None:
+    item = exact(**{field: {**exact()["reference"], **value} if isinstance(value, dict) else [value]})
+    response = await http.post("/v1/score", content=msgspec.msgpack.encode({"items": [item, exact()]}), headers=MSGPACK)
+    bad, good = msgspec.msgpack.decode(response.content)["results"]
+    assert (bad["reward"], bad["error"]["code"], good["reward"]) == (None, "invalid_item", 1)
+
+
+@pytest.mark.parametrize("twice", ["completion", "id"])
+async def test_a_name_that_comes_twice_in_msgpack_is_a_problem(http: httpx.AsyncClient, twice: str) -> None:
+    fields = [*exact(id="a").items(), (twice, "5")]
+    item = bytes([0x80 | len(fields)]) + b"".join(msgspec.msgpack.encode(part) for field in fields for part in field)
+    response = await http.post("/v1/score", content=b"\x81\xa5items\x91" + item, headers=MSGPACK)
+    assert (response.status_code, response.json()["type"]) == (400, "urn:assay:problem:duplicate_key")
+
+
+async def test_an_id_that_is_no_text_is_a_problem(http: httpx.AsyncClient) -> None:
+    body = msgspec.msgpack.encode({"items": [exact(id="ab")]}).replace(b"ab", b"\xff\xfe")
+    response = await http.post("/v1/score", content=body, headers=MSGPACK)
+    assert (response.status_code, response.json()["type"]) == (400, "urn:assay:problem:invalid_utf8")
+
+
+async def test_a_list_of_millions_of_items_is_refused_by_its_head(http: httpx.AsyncClient) -> None:
+    body = b"\x81\xa5items\xdd" + (1 << 25).to_bytes(4) + b"\x80" * (1 << 25)
+    started = time.monotonic()
+    response = await http.post("/v1/score", content=body, headers=MSGPACK)
+    assert (response.status_code, response.json()["limit"]) == (413, 4096) and time.monotonic() - started < 3
 
 
 async def test_a_stream_ends_with_its_count(http: httpx.AsyncClient) -> None:

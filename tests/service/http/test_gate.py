@@ -81,6 +81,13 @@ async def test_references_are_seen_by_the_key_that_uploaded_them() -> None:
     assert (mine["reward"], theirs["reason"]) == (1, "unknown_reference")
 
 
+async def test_a_store_smaller_than_a_reference_refuses_it() -> None:
+    async with served(limits={"uploaded_bytes": 100}) as (_, http):
+        body = json.dumps({"gold": "x" * 200}).encode()
+        answer = await http.put(f"/v1/references/{hashlib.sha256(body).hexdigest()}", content=body, headers=JSON)
+    assert (answer.status_code, answer.json()["limit"]) == (413, 100)
+
+
 async def test_a_reference_under_a_wrong_digest_is_refused(http: httpx.AsyncClient) -> None:
     response = await http.put("/v1/references/" + "0" * 64, content=b"{}", headers=JSON)
     assert response.status_code == 422

@@ -108,6 +108,38 @@ async def test_a_completion_over_the_limit_is_not_excused(address: str) -> None:
     assert [r.reward for r in results] == [1, 0, 1]
 
 
+async def test_a_message_over_the_servers_own_limit_is_not_excused() -> None:
+    async with served(limits={"body_bytes": 100_000}) as (address, _), AsyncClient(f"grpc://{address}") as client:
+        results = await client.score([item(), item("x" * 200_000), item()])
+    assert [r.reward for r in results] == [1, 0, 1]
+
+
+async def test_a_message_of_millions_of_items_is_refused_before_it_is_parsed(address: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await called(address, b"\x0a\x00" * 4_000_000)
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT and time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("body", [b"\xff" * 99, b"\x0a\xff\xff\xff\xff\x0f", b"\x0b" * 99, b"\x0a\x02\x0a\x05"])
+async def test_what_is_no_message_is_refused(address: str, body: bytes) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await called(address, body)
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_stranger_is_told_so_before_the_message_is_parsed() -> None:
+    async with served(keys=("sesame",)) as (address, _):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await called(address, b"\xff" * 99)
+    assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def called(address: str, body: bytes) -> Any:
+    async with grpc.aio.insecure_channel(address) as channel:
+        return await channel.unary_unary(f"/{SERVICE}/Score", None, None)(body)
+
+
 async def test_a_full_queue_says_when_to_come_back() -> None:
     async with served(limits={"queue_items": 2}) as (address, _):
         slow = [item("sleep 3 x", verifier="obey", reference={"word": "x", "n": n}) for n in range(2)]

@@ -136,8 +136,14 @@ async def test_an_uploaded_reference_is_known_to_every_replica_and_to_its_key_on
     assert (theirs["reward"], theirs["error"]["code"]) == (None, "unknown_reference")
 
 
-async def test_a_quota_holds_over_all_replicas(pair: Pair) -> None:
+async def test_a_quota_holds_over_all_replicas(pair: Pair, lasting_redis: RedisServer) -> None:
+    """Also where somebody has spoiled what another key has used."""
     headers = {"authorization": "Bearer gamma"}
+    for http in pair:
+        await score(http, exact("q3"), key="alpha")
+    with Redis.from_url(lasting_redis.url) as redis:
+        for name in redis.keys("assay:q1:*"):
+            redis.set(name, b"no hash")
     await score(pair[0], *(exact(str(n)) for n in range(59)), key="gamma")
     until = time.monotonic() + 10
     while time.monotonic() < until:

@@ -1,5 +1,6 @@
 """What the wires read: where a prompt ends, special tokens, the output of a Responses object."""
 
+import time
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ def test_a_token_before_the_prompt_and_a_cut_of_its_head_are_borne() -> None:
 def test_a_query_that_is_not_the_prompts_is_refused_rather_than_judged_whole() -> None:
     with pytest.raises(ValueError):
         response_of("completely different: 4", "What is 2+2? The answer is 4.")
+
+
+def test_a_prompt_without_end_that_does_not_fit_is_refused_at_once() -> None:
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="go on"):
+        response_of("a" * 20_000_000, "b" + "a" * 20_000_000)
+    assert time.monotonic() - started < 3
 
 
 def test_a_long_query_costs_linear_time() -> None:

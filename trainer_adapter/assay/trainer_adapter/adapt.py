@@ -9,6 +9,7 @@ Prints only: what a user pastes. docs/trainers.md holds the same lines, and a te
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from typing import Annotated, Any
 import typer
 
 from assay.client import ConfigurationError
-from assay.client.templates import MissingColumn, RowFault, template
+from assay.client.templates import MissingColumn, RowFault, read_json, template
+from assay.trainer_adapter.rows import plain
 
 ANSWERS = ("answer", "expected_answer", "final_answer", "solution", "ground_truth", "label", "target", "gold")
 """Names that a column with the right answer usually has."""
@@ -101,6 +103,8 @@ def lines(
     """The lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is no JSON."""
     if trainer not in TRAINERS:
         raise ConfigurationError(f"no such trainer; there are {', '.join(TRAINERS)}")
+    if not (verifier + url).isprintable() or any(0xD800 <= ord(char) <= 0xDFFF for char in reference or ""):
+        raise ConfigurationError("a character of the verifier, URL or reference cannot be written down")
     write, own = TRAINERS[trainer]
     known = tuple(own) or tuple(columns)
     return write(Setup(verifier, _reference(reference, known), url))
@@ -113,8 +117,10 @@ def _reference(text: str | None, columns: Sequence[str]) -> Any:
             raise ConfigurationError(f'which column holds the answer? --reference \'{{"answer": "{{{columns[0]}}}"}}\'')
         return {"answer": f"{{{found[0] if found else 'answer'}}}"}
     try:
-        reference = json.loads(text)
-    except ValueError:
+        reference = plain(read_json(text))
+    except RowFault:
+        raise ConfigurationError("--reference: a number of more digits than a float holds; write it as text") from None
+    except (ValueError, RecursionError):
         raise ConfigurationError("--reference is not JSON") from None
     _check(reference, columns)
     return reference
@@ -135,28 +141,64 @@ def _check(reference: Any, columns: Sequence[str]) -> None:
 def _python(value: Any) -> str:
     """A value as Python, texts in double quotes."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_python(str(key))}: {_python(member)}" for key, member in value.items()) + "}"
+        return "{" + ", ".join(f"{_python(key)}: {_python(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_python, value)) + "]"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return _quoted(value) if isinstance(value, str) else repr(value)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, by the escapes that Python and TOML share; what cannot be seen is escaped."""
+    return '"' + "".join(map(_char, text)) + '"'
+
+
+def _char(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    code = ord(char)
+    return char if char.isprintable() else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_HYDRA_KEY = re.compile(r"(?!(?:true|false|null|nan|inf)$)[A-Za-z_$][\w$.-]*", re.ASCII | re.IGNORECASE)
 
 
 def _hydra(value: Any) -> str:
-    """A value in the grammar of Hydra's overrides: keys bare, texts in double quotes."""
+    """A value in the grammar of Hydra's overrides: keys bare, texts in double quotes, interpolations escaped.
+
+    Raises `ConfigurationError` for a key that the grammar has no form of.
+    """
     if isinstance(value, Mapping):
+        wrong = [key for key in value if not _HYDRA_KEY.fullmatch(key)]
+        if wrong:
+            raise ConfigurationError(f"Hydra has no form of the key {wrong[0]!r}; use make_compute_score in a file")
         return "{" + ",".join(f"{key}:{_hydra(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_hydra, value)) + "]"
     if isinstance(value, str):
-        return '"' + value.replace('"', '\\"') + '"'
+        plain = re.sub(r"(\\*)\$\{", r"\1\1\\${", value)
+        return '"' + re.sub(r'(\\*)("|\Z)', _escaped, plain) + '"'
     return json.dumps(value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Backslashes count only before a quote; there each is doubled."""
+    return match[1] * 2 + ('\\"' if match[2] else "")
+
+
+_TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _toml(value: Any) -> str:
-    """A value as inline TOML."""
+    """A value as inline TOML. Raises `ConfigurationError` for what TOML has no form of."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} = {_toml(member)}" for key, member in value.items() if member is not None)
+        inner = ", ".join(f"{_toml_key(key)} = {_toml(member)}" for key, member in value.items())
         return f"{{ {inner} }}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    if value is None:
+        raise ConfigurationError("TOML has no null; leave the key out")
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _toml_key(key: str) -> str:
+    return key if _TOML_KEY.fullmatch(key) else _quoted(key)

@@ -29,7 +29,7 @@ def make_reward_func(
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any] | None = None, **_: Any
     ) -> dict[str, Any]:
-        columns = list(zip(queries, prompts, labels or [None] * len(queries), strict=True))
+        columns = list(zip(queries, prompts, [None] * len(queries) if labels is None else labels, strict=True))
         rows = [{"query": query, "prompt": prompt, "label": label} for query, prompt, label in columns]
         grades = face.grades(
             rows, [without_end(response_of(query, prompt), end_tokens) for query, prompt, _ in columns]

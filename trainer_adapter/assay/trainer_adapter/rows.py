@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.client import ConfigurationError
-from assay.client.templates import MissingColumn, Row, RowFault, template
+from assay.client.templates import MissingColumn, Row, RowFault, Written, template
 from assay.trainer_adapter.grades import Grade
 from assay.wire.item import ITEM_FIELDS
 
@@ -88,6 +88,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise RowFault("a column holds NaN or infinity")
+        if isinstance(value, Written):
+            raise RowFault("a column holds a number of more digits than a float can; keep it as text")
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(member, depth + 1) for key, member in value.items()}
@@ -106,20 +108,30 @@ def completed(completion: Any) -> Any:
 
     Nothing in here can fault the row: what a trainer or a tool put in beside text becomes text.
     """
+    completion = _opened(completion)
     if isinstance(completion, str):
         return completion
     if isinstance(completion, Mapping):
         completion = [completion]
     if not isinstance(completion, Sequence):
         return "" if completion is None else str(completion)
-    return [_message(message if isinstance(message, Mapping) else {"content": message}) for message in completion]
+    said = map(_opened, completion)
+    return [_message(message if isinstance(message, Mapping) else {"content": message}) for message in said]
+
+
+def _opened(value: Any) -> Any:
+    """Bytes as text; a client's message object (pydantic: `model_dump`) as the mapping that it stands for."""
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "replace")
+    dump = getattr(value, "model_dump", None)
+    return dump() if callable(dump) and not isinstance(value, type) else value
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {name: str(message[name]) for name in _KEPT if message.get(name) is not None}
     calls = message.get("tool_calls")
-    if calls:
-        kept["tool_calls"] = [_safe(call) for call in calls if isinstance(call, Mapping)]
+    if isinstance(calls, list | tuple) and calls:
+        kept["tool_calls"] = [_safe(call) for call in map(_opened, calls) if isinstance(call, Mapping)]
     return {"role": "assistant", **kept, "content": _content(message.get("content"))}
 
 

@@ -39,6 +39,8 @@ DEADLINE_S = 120.0
 REQUEST_ITEMS = 256
 REQUESTS_AT_ONCE = 8
 WINDOW_S = 0.002
+HOPELESS_ROWS = 64
+"""So many rows at fault and never a verdict: the fault is the template's, and the run stops at its start."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -62,6 +64,7 @@ class Scorer:
 
     def _new_here(self) -> None:
         self._worked = False
+        self._hopeless = 0
         self._lock = threading.Lock()
         self._gathering: WeakKeyDictionary[asyncio.AbstractEventLoop, _Gathering] = WeakKeyDictionary()
 
@@ -93,6 +96,7 @@ class Scorer:
     async def score_one(self, item: Prepared) -> Grade:
         """The grade of one item, asked for together with what else this loop asks for now."""
         if isinstance(item, Grade):
+            self._despair([item])
             return item
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -119,6 +123,7 @@ class Scorer:
         await _all(fill(part) for part in parts)
         done = [grade for grade in grades if grade is not None]
         _tell(done)
+        self._despair(done)
         return done
 
     async def _part(self, client: AsyncClient, items: Sequence[Any], until: float) -> list[Grade]:
@@ -155,6 +160,16 @@ class Scorer:
         unknown = [grade for grade in grades if grade.fault == "row" and grade.field == "verifier"]
         if unknown and not self._worked:
             raise ConfigurationError(f"the engine does not take the verifier: {unknown[0].detail}")
+
+    def _despair(self, grades: Sequence[Grade]) -> None:
+        """Raise ConfigurationError where no row could ever be judged, and there were many."""
+        self._worked = self._worked or any(grade.fault is None for grade in grades)
+        if self._worked:
+            return
+        faulty = [grade for grade in grades if grade.fault == "row"]
+        self._hopeless += len(faulty)
+        if self._hopeless >= HOPELESS_ROWS and faulty:
+            raise ConfigurationError(f"none of the first {self._hopeless} rows can be judged: {faulty[0].detail[:300]}")
 
 
 class _Gathering:

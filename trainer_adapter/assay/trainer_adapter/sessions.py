@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.client import Client
+from assay.client import Client, ConfigurationError
 
 _lock = threading.Lock()
 _open: dict[tuple[Any, ...], Client] = {}
@@ -34,6 +34,9 @@ class Target:
             return url
         urls = (url,) if isinstance(url, str) else tuple(url)
         frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        for name, value in frozen.items():
+            if getattr(value, "__hash__", None) is None:
+                raise ConfigurationError(f"no option of the client: {name} (a {type(value).__name__})")
         return cls(urls, api_key, tuple(sorted(frozen.items())))
 
     def client(self) -> Client:

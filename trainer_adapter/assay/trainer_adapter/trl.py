@@ -127,7 +127,9 @@ class AsyncAssayReward(AssayReward):
 
 
 def _is_column(values: Any, length: int) -> bool:
-    return hasattr(values, "__getitem__") and not isinstance(values, str | Mapping) and len(values) == length
+    if not hasattr(values, "__getitem__") or isinstance(values, str | Mapping):
+        return False
+    return getattr(values, "shape", True) != () and len(values) == length  # an array of no dimension has no length
 
 
 def _key(prompt: Any) -> str:

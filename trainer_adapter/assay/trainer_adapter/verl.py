@@ -37,11 +37,13 @@ class Stopped(BaseException):
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Errors of ours, and a manager's time-out, as `Stopped`."""
+    """Errors, whoever's (a misspelt setting, a function of the row), and a manager's time-out, as `Stopped`."""
     try:
         yield
     except AssayError as error:
         raise Stopped(str(error)) from error
+    except Exception as error:
+        raise Stopped(f"{type(error).__name__}: {error}") from error
     except asyncio.CancelledError as error:
         raise Stopped("left before there was a verdict; keep deadline_s under verl's reward.timeout") from error
 
@@ -59,9 +61,9 @@ async def compute_score(
     ground_truth), `url`, `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options.
     Templates know `data_source`, `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
     """
-    row = _row(data_source, ground_truth, extra_info, reward_kwargs)
     own = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL and name not in _COLUMNS}
     with _stopping():
+        row = _row(data_source, ground_truth, extra_info, reward_kwargs)
         face = face_of({"reference": REFERENCE, **own})
         return face.told(await face.grade(row, solution_str))
 

@@ -48,7 +48,7 @@ class ReferenceStore:
 
     def __init__(self, capacity_bytes: int, *, entry_bytes: int) -> None:
         self._bodies: LRUCache[tuple[str, str], bytes] = LRUCache(capacity_bytes, getsizeof=len)
-        self._entry_bytes = entry_bytes
+        self._entry_bytes = min(entry_bytes, capacity_bytes)
 
     def put(self, owner: str, digest: str, body: bytes) -> None:
         """Keep a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""

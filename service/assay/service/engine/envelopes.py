@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from assay.service.engine.codecs import Codec
 from assay.service.engine.errors import EnvelopeFault
@@ -16,6 +18,7 @@ from assay.service.engine.surrogates import replace_lone
 from assay.verifiers import strict_json
 
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_TOO_MANY = "of length <="
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -35,12 +38,26 @@ def strict(body: bytes) -> tuple[bytes, list[int]]:
     return body, places
 
 
-def envelope(body: bytes, codec: Codec) -> Envelope:
-    """The envelope, its items cut apart. Raises EnvelopeFault."""
+@cache
+def _bounded(items: int) -> Any:
+    """An envelope of so many items at most: msgpack says how many there are before they are cut apart."""
+    return msgspec.defstruct(
+        "Bounded",
+        [("items", Annotated[list[Raw], Meta(max_length=items)])],
+        bases=(Envelope,),
+        forbid_unknown_fields=True,
+    )
+
+
+def envelope(body: bytes, codec: Codec, *, items: int) -> Envelope:
+    """The envelope, its items (so many at most) cut apart. Raises EnvelopeFault."""
     try:
-        envelope: Envelope = codec.decode(body, Envelope)
+        envelope: Envelope = codec.decode(body, _bounded(items))
     except msgspec.ValidationError as error:
         detail, field = explain(error)
+        if _TOO_MANY in detail and field == "items":
+            detail = f"items: at most {items} items"
+            raise EnvelopeFault("too_large", detail, status=413, field=field, limit=items) from None
         raise EnvelopeFault("invalid_envelope", detail, field=field) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise EnvelopeFault("invalid_body", "the body cannot be decoded", status=400) from None

@@ -52,7 +52,7 @@ class Intake:
         return self._read(body, MsgpackCodec(), owner, [])
 
     def _read(self, body: bytes, codec: Codec, owner: str, places: list[int]) -> Batch:
-        envelope = envelopes.envelope(body, codec)
+        envelope = envelopes.envelope(body, codec, items=self.limits.items)
         defaults = envelopes.defaults(envelope.defaults, codec)
         self._check_count(len(envelope.items))
         touched = envelopes.touched(body, envelope.items, places)
@@ -89,6 +89,8 @@ class Intake:
             item: ItemFrame = codec.decode(raw, ItemFrame)
         except msgspec.ValidationError as error:
             return Fault(_loose_id(raw, codec, index), "invalid_item", *envelopes.explain(error))
+        except msgspec.DecodeError:
+            raise EnvelopeFault("invalid_utf8", "a string of the body is not UTF-8", status=400) from None
         if lone == "reference":
             _merge(item, defaults)
             return Fault(_name(item, index), "invalid_reference", "reference: a lone surrogate", "reference")

@@ -1,7 +1,8 @@
 """A protobuf request as a batch: the same intake as HTTP, with open values already JSON bytes.
 
 `PbCodec` reads the values of a message where the JSON codec reads slices of a body. References, messages
-and state are the bytes that were sent; they are checked to be strict JSON in the lane.
+and state are the bytes that were sent; they are checked to be strict JSON in the lane. Items are counted
+in the bytes first: protobuf makes hundreds of bytes of each two that an empty item takes.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from google.protobuf.message import DecodeError
 from msgspec import UNSET
 
 from assay.service.engine.codecs import IllTyped
+from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.frames import ItemFrame, OptionsFrame, json_of
 from assay.wire import assay_pb2 as pb
 
@@ -39,6 +42,49 @@ class PbCodec:
     def size(self, raw: Any) -> int:
         """Bytes that the value holds."""
         return len(raw)
+
+
+def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:
+    """The message, if it holds no more items than that. Raises EnvelopeFault."""
+    if _more_items(body, most):
+        raise EnvelopeFault("too_large", f"items: at most {most} items", status=413, field="items", limit=most)
+    try:
+        return pb.ScoreRequest.FromString(body)
+    except DecodeError:
+        raise EnvelopeFault("invalid_body", "the message cannot be decoded", status=400) from None
+
+
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_OTHER_FIELDS = 64
+"""Top-level fields beside the items: two today."""
+
+
+def _more_items(body: bytes, most: int) -> bool:
+    """Whether a message holds more fields than so many items need. What is no protobuf is left to the parser."""
+    at = 0
+    for _ in range(most + _OTHER_FIELDS):
+        if at >= len(body):
+            return False
+        tag, at = _varint(body, at)
+        kind = tag & 7
+        if kind in (_LENGTH, _VARINT):
+            value, at = _varint(body, at)
+            at += value if kind == _LENGTH else 0
+        elif kind in (_FIXED64, _FIXED32):
+            at += 8 if kind == _FIXED64 else 4
+    return at < len(body)
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(body):
+            break
+        byte, at = body[at], at + 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+    return value, at
 
 
 def frames(request: pb.ScoreRequest) -> list[ItemFrame]:

@@ -7,6 +7,7 @@ problem document (RFC 9457) as JSON in the trailing metadata `assay-problem-bin`
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,7 +26,7 @@ from assay.service.engine.tickets import Submission
 from assay.service.engine.work import Batch
 from assay.service.front import Front
 from assay.service.problems import problem, problem_of
-from assay.service.rpc.requests import PbCodec, frame, frames
+from assay.service.rpc.requests import PbCodec, frame, frames, parsed
 from assay.service.rpc.results import response, result
 from assay.service.settings import Settings
 from assay.wire import assay_pb2 as pb
@@ -51,8 +52,8 @@ class Scorer:
         self._front = front
         self._keys = keys
 
-    async def score(self, request: pb.ScoreRequest, context: Context) -> pb.ScoreResponse:
-        """A batch in, its results in order."""
+    async def score(self, request: bytes, context: Context) -> pb.ScoreResponse:
+        """A batch in (not yet parsed: the key comes first), its results in order."""
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
@@ -63,7 +64,7 @@ class Scorer:
 
         return await _answered(context, work)
 
-    async def stream(self, request: pb.ScoreRequest, context: Context) -> AsyncIterator[pb.ScoreChunk]:
+    async def stream(self, request: bytes, context: Context) -> AsyncIterator[pb.ScoreChunk]:
         """A batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
 
         async def submit() -> Submission:
@@ -89,9 +90,10 @@ class Scorer:
         metadata = dict(context.invocation_metadata() or ())
         return self._keys.owner(str(metadata.get("authorization", "")) or None)
 
-    async def _taken(self, request: pb.ScoreRequest, context: Context) -> Submission:
+    async def _taken(self, request: bytes, context: Context) -> Submission:
         owner = self._owner(context)
-        return await self._front.take(lambda: self._batch(request, context, owner), owner=owner)
+        message = parsed(request, most=self._front.engine.settings.limits.items)
+        return await self._front.take(lambda: self._batch(message, context, owner), owner=owner)
 
     def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
         defaults = frame(request.defaults) if request.HasField("defaults") else None
@@ -127,22 +129,39 @@ def _info(entry: Any) -> pb.VerifierInfo:
 
 
 @asynccontextmanager
-async def serving_grpc(front: Front, keys: KeyRing, settings: Settings) -> AsyncIterator[int | None]:
-    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError."""
+async def serving_grpc(
+    front: Front, keys: KeyRing, settings: Settings, *, leaving: asyncio.Event | None = None
+) -> AsyncIterator[int | None]:
+    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError.
+
+    `leaving`: once set, new calls are refused and health says so, while those in hand go on.
+    """
     if settings.grpc_port is None:
         yield None
         return
-    server = make_server(front, keys, body_bytes=settings.limits.body_bytes)
+    health = HealthServicer()
+    server = make_server(front, keys, body_bytes=settings.limits.body_bytes, health=health)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     try:
-        port = server.add_insecure_port(f"{settings.host}:{settings.grpc_port}")
+        port = server.add_insecure_port(f"{host}:{settings.grpc_port}")
     except RuntimeError:
         raise OSError(f"cannot listen for gRPC on port {settings.grpc_port}") from None
     await server.start()
+
+    left = leaving or asyncio.Event()
+
+    async def stop() -> None:
+        await left.wait()
+        await health.enter_graceful_shutdown()
+        await server.stop(settings.drain_s)
+
+    stopping = asyncio.create_task(stop())
     yield port
-    await server.stop(settings.drain_s)
+    left.set()
+    await stopping
 
 
-def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Server:
+def make_server(front: Front, keys: KeyRing, *, body_bytes: int, health: HealthServicer) -> grpc.aio.Server:
     """A server with the scorer, health and reflection; not yet bound or started."""
     options = [
         ("grpc.max_receive_message_length", body_bytes),
@@ -151,24 +170,27 @@ def make_server(front: Front, keys: KeyRing, *, body_bytes: int) -> grpc.aio.Ser
     ]
     server = grpc.aio.server(options=options)
     server.add_generic_rpc_handlers((_handlers(Scorer(front, keys)),))
-    health_servicer = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health, server)
     reflection.enable_server_reflection((SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name), server)
     return server
 
 
 def _handlers(scorer: Scorer) -> grpc.GenericRpcHandler[Any, Any]:
-    def unary(method: Any, request: Any) -> Any:
-        return grpc.unary_unary_rpc_method_handler(method, request.FromString, _serialized)
+    def unary(method: Any, read: Any) -> Any:
+        return grpc.unary_unary_rpc_method_handler(method, read, _serialized)
 
     return grpc.method_handlers_generic_handler(
         SERVICE,
         {
-            "Score": unary(scorer.score, pb.ScoreRequest),
-            "ScoreStream": grpc.unary_stream_rpc_method_handler(scorer.stream, pb.ScoreRequest.FromString, _serialized),
-            "Verifiers": unary(scorer.verifiers, pb.VerifiersRequest),
+            "Score": unary(scorer.score, _as_sent),
+            "ScoreStream": grpc.unary_stream_rpc_method_handler(scorer.stream, _as_sent, _serialized),
+            "Verifiers": unary(scorer.verifiers, pb.VerifiersRequest.FromString),
         },
     )
+
+
+def _as_sent(body: bytes) -> bytes:
+    return body
 
 
 def _serialized(message: Any) -> bytes:

@@ -1,9 +1,11 @@
 """The connection to Redis, its time budget and its circuit.
 
     up    -- a refused connection, or TIMEOUTS time-outs in a row -->  down
-    down  -- a probe that answers (every PROBE_S, later and later) -->  up
+    down  -- a probe that answers within the budget (later and later) -->  up
 
-While down nothing waits: `ask` says None at once. Going down and coming back are one log line each.
+A Redis that answers, but always later than a request would wait, stays down; one that comes and goes is
+probed ever more rarely, until it has held for STEADY_S. While down nothing waits: `ask` says None at once.
+Going down and coming back are one log line each.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TIMEOUTS = 5
 FIRST_PROBE_S, LONGEST_PROBE_S = 0.1, 5.0
+STEADY_S = 60.0
 PROBE_TIMEOUT_S = 0.5
 CONNECTIONS = 16
 log = structlog.get_logger()
@@ -38,6 +41,7 @@ class Link:
         self.counts: Counter[str] = Counter()
         self.up = True
         self._late = 0
+        self._pause, self._back_at = FIRST_PROBE_S, 0.0
         self._probe: asyncio.Task[None] | None = None
         self._redis, faults, refusals = _client(url)
         self._faults: tuple[type[Exception], ...] = faults
@@ -67,26 +71,31 @@ class Link:
         self.counts["faults"] += 1
         if broken and self.up:
             self.up = False
+            if time.monotonic() - self._back_at > STEADY_S:
+                self._pause = FIRST_PROBE_S
             log.warning("redis gone: local cache and quotas only", why=why)
             self._probe = asyncio.create_task(self._until_back())
 
     async def _until_back(self) -> None:
-        pause, since = FIRST_PROBE_S, time.monotonic()
-        while not await self._answers():
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PROBE_S)
-        self.up, self._late = True, 0
-        log.info("redis back", after_s=round(time.monotonic() - since, 3))
+        since = time.monotonic()
+        while not self.up:
+            await asyncio.sleep(self._pause)
+            self._pause = min(self._pause * 2, LONGEST_PROBE_S)
+            self.up = await self._answers()
+        self._late, self._back_at = 0, time.monotonic()
+        log.info("redis back", after_s=round(self._back_at - since, 3))
 
     async def _answers(self) -> bool:
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
+                await self._redis.ping()  # makes a connection where there is none
+                asked = time.monotonic()
                 await self._redis.ping()
+                return time.monotonic() - asked <= self.timeout_s
         except TimeoutError:
             return False
         except self._faults:
             return False
-        return True
 
     async def close(self) -> None:
         """Let the connections go."""

@@ -120,12 +120,14 @@ class SharedUse:
                 pipe.hset(name, self._me, total)
                 pipe.expire(name, 2 * self._quotas.window_s)
                 pipe.hgetall(name)
-            answers: list[Any] = await pipe.execute()
+            answers: list[Any] = await pipe.execute(raise_on_error=False)
+            self._link.counts["faults"] += any(isinstance(answer, Exception) for answer in answers)
             return answers[2::3]
 
         told = await self._link.ask(tell, patience=PATIENCE)
         for name, (_, used), replicas in zip(names, users, told or (), strict=False):
-            self._learn(name, used, replicas)
+            if isinstance(replicas, dict):  # else somebody has spoiled that name; the others' last word stays
+                self._learn(name, used, replicas)
 
     def _entry(self, name: str, used: Used) -> bytes:
         payload = msgspec.msgpack.encode(_Told(used.items, used.cpu_s))

@@ -34,7 +34,11 @@ class SharedReferences:
         entries: list[Any] | None = await self._link.ask(lambda redis: redis.mget(names), patience=PATIENCE)
         found: dict[str, bytes] = {}
         for digest, name, entry in zip(wanted, names, entries or (), strict=False):
-            body = self._seal.open(KIND, name, entry) if entry and len(entry) <= self._entry_bytes + 64 else None
+            body = (
+                self._seal.open(KIND, name, entry)
+                if isinstance(entry, bytes) and len(entry) <= self._entry_bytes + 64
+                else None
+            )
             if body is not None and sha256(body).hexdigest() == digest:
                 found[digest] = body
             elif entry is not None:

@@ -33,7 +33,7 @@ class SharedVerdicts:
         entries = await self._link.ask(lambda redis: redis.mget(names), patience=1 + len(names) / KEYS_A_BUDGET)
         found: dict[bytes, Report] = {}
         for (_, key), name, entry in zip(keys, names, entries or (), strict=False):
-            report = self._report(name, entry) if entry is not None else None
+            report = self._report(name, entry) if isinstance(entry, bytes) else None
             if report is not None:
                 found[key] = report
         self._link.counts["hits"] += len(found)

@@ -9,7 +9,6 @@ Not covered: the Environment Servers' `ResourcesVerifyRequest`, tools, MCP.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +17,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.service.engine.errors import EngineError, EnvelopeFault
-from assay.service.engine.frames import json_of
 from assay.service.front import Front
-from assay.service.wires.scoring import Later, Verdict, Wire, body_of, busy
+from assay.service.wires.scoring import Later, Verdict, Wire, body_of, busy, encoded
 from assay.service.wires.settings import NemoGymWire
 
 JSON = "application/json"
@@ -40,13 +38,13 @@ def add(app: FastAPI, front: Front, settings: NemoGymWire) -> None:
             told = await _told(request, wire, body, messages)
         except EngineError as error:
             return busy(error)
-        return Response(json.dumps({**body, **told}), media_type=JSON)
+        return Response(encoded({**body, **told}), media_type=JSON)
 
     @app.post(settings.prefix + "/aggregate_metrics", tags=["wires"])
     async def aggregate_metrics(request: Request) -> Response:
         """NeMo Gym: means over what was measured."""
         try:
-            return Response(json_of(aggregated(await body_of(request))), media_type=JSON)
+            return Response(encoded(aggregated(await body_of(request))), media_type=JSON)
         except EngineError as error:
             return busy(error)
 
@@ -59,7 +57,7 @@ def _sessions(app: FastAPI, prefix: str) -> None:
         except EngineError as error:
             return busy(error)
         kept = {name: body[name] for name in ("resources_session_id",) if name in body}
-        return Response(json_of(kept), media_type=JSON)
+        return Response(encoded(kept), media_type=JSON)
 
     app.post(prefix + "/seed_session", tags=["wires"])(echo_session)
     app.post(prefix + "/close_session", tags=["wires"])(echo_session)
@@ -135,7 +133,7 @@ def _message(item: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _arguments(value: Any) -> Any:
-    return value if isinstance(value, str | dict) else json.dumps(value)
+    return value if isinstance(value, str | dict) else encoded(value).decode()
 
 
 def _text(content: Any) -> str:

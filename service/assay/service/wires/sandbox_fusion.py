@@ -21,7 +21,7 @@ from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.frames import json_of
 from assay.service.engine.render import ErrorFrame, ResultFrame
 from assay.service.front import Front
-from assay.service.wires.scoring import Later, body_of, busy, scored
+from assay.service.wires.scoring import Later, body_of, busy, encoded, scored
 from assay.service.wires.settings import SandboxFusionWire
 
 JSON = "application/json"
@@ -50,7 +50,7 @@ def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
         try:
             body = await body_of(request)
             (frame,) = await scored(request, front, [submit_item(body)], deadline_s=settings.queue_s)
-            return Response(json_of(submit_answer(body, frame)), media_type=JSON)
+            return Response(encoded(submit_answer(body, frame)), media_type=JSON)
         except (Later, EngineError) as error:
             return busy(error, status=RETRY_STATUS)
 

@@ -7,16 +7,16 @@ full, deadline, lost worker, no sandbox now) raises `Later`, which the wire answ
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import structlog
 from fastapi import Request
 from fastapi.responses import Response
 
-from assay.client.templates import MissingColumn, Row, RowFault, template
+from assay.client.templates import MissingColumn, Row, RowFault, Written, read_json, template
 from assay.service.connection import while_connected
 from assay.service.engine.errors import (
     EngineClosed,
@@ -87,12 +87,34 @@ class Wire:
         """One verdict per row. Raises `Later`, EnvelopeFault, ClientGone."""
         made = [self._item(row, completion) for row, completion in zip(rows, completions, strict=True)]
         items = [item for item in made if not isinstance(item, Verdict)]
-        told = iter(await scored(request, self._front, items, deadline_s=self._deadline_s) if items else [])
-        verdicts = [entry if isinstance(entry, Verdict) else Verdict.of(next(told)) for entry in made]
+        told = iter(await self._told(request, items) if items else [])
+        verdicts = [entry if isinstance(entry, Verdict) else next(told) for entry in made]
         for verdict in verdicts:
             if verdict.fault:
                 log.warning("row without verdict", wire=self.name, code=verdict.fault, detail=verdict.detail[:300])
         return verdicts
+
+    async def _told(self, request: Request, items: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+        """One verdict per item; a batch that is refused for what one of them holds is asked in halves."""
+        try:
+            frames = await scored(request, self._front, items, deadline_s=self._deadline_s)
+        except EnvelopeFault as fault:
+            if fault.field == "items":  # too many
+                raise
+            if len(items) == 1:
+                return [await self._blamed(request, items[0], fault)]
+            middle = len(items) // 2
+            return [*await self._told(request, items[:middle]), *await self._told(request, items[middle:])]
+        return [Verdict.of(frame) for frame in frames]
+
+    async def _blamed(self, request: Request, item: Mapping[str, Any], fault: EnvelopeFault) -> Verdict:
+        """A refused item: if it is taken in with an empty completion, that was at fault, and gets 0; else the row."""
+        try:
+            (frame,) = await scored(request, self._front, [{**item, "completion": ""}], deadline_s=self._deadline_s)
+        except EnvelopeFault:
+            return Verdict(reward=None, score=None, reason="invalid_item", fault="invalid_item", detail=fault.detail)
+        verdict = Verdict.of(frame)
+        return verdict if verdict.fault else Verdict(reward=0.0, score=0.0, reason="resource_limit")
 
     def number(self, verdict: Verdict) -> float:
         """The reward, or what settings say for a row at fault. Raises EnvelopeFault."""
@@ -114,10 +136,27 @@ async def scored(
     request: Request, front: Front, items: Sequence[Mapping[str, Any]], *, deadline_s: float
 ) -> list[ResultFrame]:
     """The results of items; nothing is left running for a client that goes away. Raises EngineError, ClientGone."""
-    body = json.dumps({"items": items, "deadline_s": deadline_s}, allow_nan=False).encode()
-    submission = await front.taken(body, owner=request.scope["assay.owner"])
+    submission = await front.taken(
+        encoded({"items": items, "deadline_s": deadline_s}), owner=request.scope["assay.owner"]
+    )
     await while_connected(request, front.settled(submission))
     return front.frames(submission, range(len(items)))
+
+
+def encoded(value: Any) -> bytes:
+    """A value that came out of a body, as JSON again. Raises EnvelopeFault for endless nesting."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_as_written)
+    except UnicodeEncodeError:  # a lone surrogate goes as its escape: the intake says what becomes of it
+        return json.dumps(value, allow_nan=False).encode()
+    except RecursionError:
+        raise EnvelopeFault("too_deep", "nested too deeply", status=400) from None
+
+
+def _as_written(value: Any) -> msgspec.Raw:
+    if isinstance(value, Written):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError(type(value).__name__)
 
 
 def busy(error: Later | EngineError, *, status: int = 503) -> Response:
@@ -143,25 +182,14 @@ def _document(error: Later | EngineError) -> dict[str, Any]:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent; integers of any size stay exact. Raises EnvelopeFault."""
+    """The JSON object that was sent; no number of it is changed. Raises EnvelopeFault."""
     try:
-        body = json.loads(await request.body(), parse_constant=_no_constant, parse_float=_finite)
+        body = read_json(await request.body())
     except (ValueError, RecursionError):
         raise EnvelopeFault("invalid_json", "the body is not valid JSON", status=400, field="body") from None
     if not isinstance(body, dict):
         raise EnvelopeFault("invalid_body", "the body is not an object", field="body")
     return body
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number beyond every float")
-    return value
 
 
 def text_list(body: Mapping[str, Any], name: str) -> list[str]:

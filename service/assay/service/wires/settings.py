@@ -9,6 +9,7 @@ Templates are `assay.client.templates`; each wire's file says which names its ro
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -37,8 +38,9 @@ class MappedWire(BaseModel):
     def _compiles(cls, value: Any) -> Any:
         try:
             template(value)
-        except ConfigurationError as error:
-            raise ValueError(str(error)) from None
+            json.dumps(value, allow_nan=False)
+        except (ConfigurationError, TypeError, ValueError) as error:
+            raise ValueError(f"not a template of JSON: {error}") from None
         return value
 
     @field_validator("fields")
