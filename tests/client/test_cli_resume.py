@@ -167,11 +167,13 @@ def test_parquet_scores_retryable_nulls_again(assay: Assay, service: Running, sm
     write("in.jsonl", [row(id=f"r{n}") for n in range(600)])
     service.service.script.extend([None, lambda item: null(item, "worker_lost")])
     assert assay("score", "in.jsonl", "-o", "out.parquet", "--server", service.url).code == 3
+    lost = rewards(small_parts, "out.parquet").count(None)
+    assert lost in (88, 256)  # whichever chunk came second
     service.service.requests.clear()
     ran = assay("score", "in.jsonl", "-o", "out.parquet", "--resume", "--server", service.url)
     assert ran.code == 0 and " 600 " in ran.err.splitlines()[-1]
     assert rewards(small_parts, "out.parquet") == [1.0] * 600
-    assert sum(len(request["items"]) for request in service.service.requests) == 256
+    assert sum(len(request["items"]) for request in service.service.requests) == lost
 
 
 def test_parquet_of_another_input_is_refused(assay: Assay, service: Running, small_parts: Any) -> None:

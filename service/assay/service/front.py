@@ -30,7 +30,7 @@ from assay.service.problems import ItemsRefused
 if TYPE_CHECKING:
     from assay.service.shared.share import Share
 
-PRIVATE = frozenset({"cpu_s", "may_sandbox"})
+PRIVATE = frozenset({"cpu_s", "may_sandbox", "repeatable"})
 """What the engine knows of a verifier beside its description."""
 ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
 Wrap = Callable[[bytes], Any]

@@ -1,5 +1,6 @@
 """SandboxFusion's requests: a program's own doings are 200, what may yet run is 504, and nothing runs outside."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from typing import Any
@@ -53,6 +54,20 @@ async def test_a_program_reads_and_prints(fusion: httpx.AsyncClient) -> None:
     ran = told["run_result"]
     assert (ran["status"], ran["return_code"], ran["stdout"], ran["stderr"]) == ("Finished", 0, "abab\n", "e\n")
     assert ran["execution_time"] >= 0
+
+
+async def test_a_run_is_a_report_and_not_a_verdict_so_each_is_run_and_none_is_kept(fusion: httpx.AsyncClient) -> None:
+    code = "import uuid\nprint(uuid.uuid4())"
+    together = await asyncio.gather(*(run(fusion, code) for _ in range(3)))
+    printed = [told["run_result"]["stdout"] for told in (*together, await run(fusion, code))]
+    item = {"id": "a", "verifier": "sandbox_run", "completion": code, "reference": {"language": "python"}}
+    for _ in range(2):
+        answer = (await fusion.post("/v1/score", json={"items": [item]})).json()["results"][0]
+        assert not answer.get("cached")
+        printed.append(answer["tests"][0]["stdout"])
+        engine = fusion._transport.app.state.front.engine  # type: ignore[attr-defined]
+        assert not engine.knows(bytes.fromhex(answer["item_key"]))
+    assert len(set(printed)) == 6
 
 
 async def test_a_program_that_fails_is_failed(fusion: httpx.AsyncClient) -> None:

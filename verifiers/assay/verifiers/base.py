@@ -63,6 +63,8 @@ class Verifier(ABC, Generic[R, S]):
     """True if `verify` runs programs: the engine then gives it a lane with a sandbox slot."""
     may_sandbox: ClassVar[bool] = False
     """True if some references make `verify` run programs; toolchains then enter the item's key."""
+    repeatable: ClassVar[bool] = True
+    """False if a result is a report of one run and no verdict: each item is then run, and nothing of it is kept."""
     needs_registry: ClassVar[bool] = False
     """True if it is made with the registry that it is found in, to find others by name."""
 

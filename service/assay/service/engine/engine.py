@@ -121,7 +121,8 @@ class Engine:
 
     def key(self, work: Work) -> bytes:
         """The work's item key. What a sandbox may judge has another one when the sandbox changes."""
-        if not work.key or work.facts.sandboxed or work.facts.may_sandbox:
+        changing = work.facts.repeatable and (work.facts.sandboxed or work.facts.may_sandbox)
+        if not work.key or changing:
             work.key = item_key(work, fingerprint=self._dispatch.sandbox.fingerprint)
         return work.key
 
@@ -162,7 +163,8 @@ class Engine:
         if report.reward is None:
             first, ticket.waiters = ticket.waiters[:1], ticket.waiters[1:]
         else:
-            self._cache.put(ticket.key, report)
+            if ticket.work.facts.repeatable:
+                self._cache.put(ticket.key, report)
             first, ticket.waiters = ticket.waiters, []
         for waiter in first:
             self._answer(waiter, ticket, report)
@@ -252,6 +254,7 @@ class _Described(msgspec.Struct):
     sandboxed: bool
     cpu_s: float
     may_sandbox: bool
+    repeatable: bool
 
 
 def _facts(entry: Mapping[str, object]) -> VerifierFacts:

@@ -3,11 +3,12 @@
 SHA-256 over length-prefixed parts: the verifier and its version, the reference as sent, the effective
 limits, every item field that the verifier declares it reads, the fingerprint of toolchains and backend
 (sandboxed verifiers), and the owner. Two spellings of one reference have two keys: a cache miss, never
-a wrong hit. Not in it: id, group, run, step.
+a wrong hit. An item whose verifier's results do not repeat has a key like no other. Not in it: id, group, run, step.
 """
 
 from __future__ import annotations
 
+import os
 import struct
 from hashlib import sha256
 
@@ -33,6 +34,7 @@ def _parts(work: Work, fingerprint: bytes) -> list[bytes]:
         _FORMAT, head.encode(), work.reference_digest, work.owner.encode(),
         fingerprint if facts.sandboxed or facts.may_sandbox else b"",
         completion.encode() if isinstance(completion, str) else completion,
+        b"" if facts.repeatable else os.urandom(16),
     ]  # fmt: skip
     for name in sorted(work.fields):
         parts += (name.encode(), work.fields[name])

@@ -26,6 +26,7 @@ class VerifierFacts:
     sandboxed: bool
     cpu_s: float
     may_sandbox: bool = False
+    repeatable: bool = True
     label: str = field(init=False)
     """`name@version`, as results carry it."""
     forwarded: tuple[str, ...] = field(init=False)

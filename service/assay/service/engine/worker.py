@@ -181,8 +181,8 @@ def _catalogue(registry: Registry) -> bytes:
     entries = []
     for info in registry.describe():
         verifier = registry.get(info.name)
-        private = {"cpu_s": verifier.budget.verify_cpu_s, "may_sandbox": verifier.may_sandbox}
-        entries.append({**info.model_dump(), **private})
+        private = {name: getattr(verifier, name) for name in ("may_sandbox", "repeatable")}
+        entries.append({**info.model_dump(), "cpu_s": verifier.budget.verify_cpu_s, **private})
     return msgspec.json.encode(entries)
 
 

@@ -75,7 +75,7 @@ class Share:
             raise
 
     async def _warm(self, wanted: Iterable[Work]) -> None:
-        worth = (work for work in wanted if self._engine.cost_us(work) >= self._worth_us)
+        worth = (work for work in wanted if work.facts.repeatable and self._engine.cost_us(work) >= self._worth_us)
         keys = {self._engine.key(work): work.owner for work in worth}
         unknown = [(owner, key) for key, owner in keys.items() if not self._engine.knows(key)]
         if unknown:
@@ -91,7 +91,8 @@ class Share:
         spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
         if self.quotas is not None:
             self.quotas.charge(work.owner, spent_us / 1e6)
-        if self.link is not None and report.reward is not None and spent_us >= self._worth_us:
+        kept = work.facts.repeatable and report.reward is not None
+        if self.link is not None and kept and spent_us >= self._worth_us:
             self._verdicts.put(work.owner, key, report)
 
     @asynccontextmanager

@@ -41,7 +41,6 @@ class ProgramReference(Reference):
     wall_s: float = Field(10.0, gt=0, description="Seconds of wall time.")
     memory_mb: int | None = Field(None, gt=0, description="MiB of memory (default 512).")
     files: dict[str, str] = Field(default_factory=dict, description="Name -> content in base64.")
-    nonce: str = Field("", description="Keeps a run from being answered out of the cache.")
 
 
 class Prepared:
@@ -68,6 +67,7 @@ class ProgramVerifier(Verifier[ProgramReference, Prepared]):
     reference_model = ProgramReference
     budget: ClassVar[Budget] = Budget(prepare_cpu_s=2.0, verify_cpu_s=20.0)
     sandboxed: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = False
 
     def __init__(self, open_slot: Callable[[], Slot] = slot) -> None:
         self._open_slot = open_slot

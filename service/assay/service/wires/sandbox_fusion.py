@@ -9,7 +9,6 @@ sandbox has its own), data sets that the server would have to own.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,7 +73,6 @@ def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
         "stdin": body.get("stdin") or "",
         "wall_s": body.get("run_timeout", 10.0),
         "files": {name: content for name, content in files.items() if content is not None},
-        "nonce": uuid.uuid4().hex,
     }
     if isinstance(memory, int) and memory > 0:
         reference["memory_mb"] = memory
