@@ -38,7 +38,8 @@ lint: setup       ## style, types, rules of dependence
 proto: setup      ## regenerate the protobuf modules
 	tools/proto.sh
 
-bench: setup      ## speeds, each as a ratio against a peer in the same run
+bench:            ## speeds, each as a ratio against a peer in the same run
+	@tools/setup.sh bench
 	$(BIN)/python -m bench
 
 docs: setup       ## regenerate the pages that the code itself knows

@@ -31,6 +31,11 @@ def exact(item: dict[str, Any]) -> float:
     return float(item["completion"] == item["reference"]["gold"])
 
 
+def outage(item: Any) -> dict[str, Any]:
+    """What a service whose workers are gone says of every item."""
+    return {"reward": None, "error": {"code": "worker_lost", "message": "a worker is gone", "retryable": True}}
+
+
 def judge_of(run: Run, judge: Any = exact, **options: Any) -> Judge:
     client = Client(transport=MemoryTransport(judge), tries=1)
     return Judge(run.reward, run="test", scorer=Scorer(client, deadline_s=options.pop("deadline_s", 30.0), **options))

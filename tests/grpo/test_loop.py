@@ -27,7 +27,7 @@ from assay.trainer_adapter.grpo.report import mean_of, page
 from assay.trainer_adapter.grpo.update import _Member, learning_rate
 from assay.trainer_adapter.policy import Ungraded
 
-from ._tiny import judge_of, policy_of, run_of
+from ._tiny import judge_of, outage, policy_of, run_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -239,7 +239,7 @@ def test_a_step_without_any_verdict_does_not_update_and_several_end_the_run(
     run = run_of(paths, "eval.every=0", "checkpoint.every=0")
     training = Training(run, tmp_path, quiet=True)
     before = [parameter.detach().clone() for parameter in training.policy.parameters()]
-    training._collector._judge = judge_of(run, lambda item: None, deadline_s=0.2)
+    training._collector._judge = judge_of(run, outage, deadline_s=0.2)
     with pytest.raises(Ungraded, match="3 steps in a row"):
         training.train()
     assert all(torch.equal(a, b) for a, b in zip(before, training.policy.parameters(), strict=True))

@@ -14,13 +14,13 @@ from assay.trainer_adapter.grpo.report import mean_of, page
 from assay.trainer_adapter.grpo.scoring import Judge
 from assay.trainer_adapter.grpo.update import Updated
 
-from ._tiny import judge_of, run_of
+from ._tiny import judge_of, outage, run_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def down(run: Run) -> Judge:
-    return judge_of(run, lambda item: None, deadline_s=0.2)
+    return judge_of(run, outage, deadline_s=0.2)
 
 
 def test_a_step_without_a_verdict_is_null_and_not_0(paths: dict[str, str], tmp_path: Path) -> None:

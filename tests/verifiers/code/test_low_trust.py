@@ -16,6 +16,7 @@ import os
 class Shop:
     tax = 2
     def price(self): return 10 * self.tax
+class Corner(Shop): pass
 RATES = {"a": 1}
 def g(): return 1
 def f(): return g()
@@ -36,6 +37,9 @@ RIGHT = {
     "a_name_that_is_not_there": "import pytest, solution\ndef test_a(monkeypatch):\n    with pytest.raises(AttributeError): monkeypatch.setattr(solution, 'nothing', 1)\n    monkeypatch.setattr(solution, 'nothing', 1, raising=False)\n    assert solution.nothing == 1\ndef test_b(): assert not hasattr(solution, 'nothing')",
     "context_of_a_patch": "import pytest, solution\nwith pytest.MonkeyPatch.context() as patch:\n    patch.setattr(solution, 'g', lambda: 2)\n    assert solution.f() == 2\nassert solution.f() == 1",
     "folder_of_a_test": "from solution import save\ndef test_a(tmp_path):\n    save(tmp_path / 'x')\n    assert (tmp_path / 'x').read_text() == 'x' and len(list(tmp_path.iterdir())) == 1\ndef test_b(tmp_path): assert not list(tmp_path.iterdir()) and save(tmp_path / 'x') is None",
+    "patch_beside_a_submodule": "import solution\nfrom solution.utils import f\nfrom unittest.mock import patch\ndef test_a():\n    with patch('solution.g', return_value=5): assert f() == 5 and solution.utils.f() == 5\n    with patch('solution.utils.g', return_value=6): assert solution.f() == 6",
+    "what_a_class_inherits": "import solution\ndef test_a(monkeypatch):\n    monkeypatch.setattr(solution.Corner, 'price', lambda s: 9)\n    assert solution.Corner().price() == 9 and solution.f() == 1\ndef test_b(monkeypatch):\n    monkeypatch.setattr(solution.Shop, 'price', lambda s: 7)\n    assert solution.Corner().price() == 7\ndef test_c(monkeypatch):\n    monkeypatch.delattr(solution.Shop, 'price')\n    assert not hasattr(solution.Corner, 'price')\ndef test_d(): assert solution.Corner().price() == 20",
+    "names_of_folders": "from solution import save\ndef test_a(tmp_path_factory):\n    one, two = (tmp_path_factory.mktemp('d') for _ in range(2))\n    assert (one.name, two.name) == ('d0', 'd1') and one.parent == tmp_path_factory.getbasetemp()\n    save(tmp_path_factory.mktemp('e', numbered=False) / 'x')\n    assert (one.parent / 'e' / 'x').exists()",
     "folders_of_a_session": "import pytest\nfrom solution import load\n@pytest.fixture(scope='session')\ndef home(tmp_path_factory: pytest.TempPathFactory): return tmp_path_factory.mktemp('home')\ndef test_a(home, monkeypatch):\n    (home / 'note').write_text('n')\n    monkeypatch.chdir(home)\n    assert load() == 'n'",
 }  # fmt: skip
 

@@ -130,16 +130,23 @@ def _stand_in(unit: Unit, names: dict[str, Any], own: types.ModuleType | None = 
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
             path = ".".join(parts[:end])
-            module = own if own is not None and path == name else types.ModuleType(path)
-            module.__path__ = []
             if path in sys.modules and path not in unit.imports.modules:
                 continue
-            module.__dict__.update(vars(sys.modules[path]) if path in sys.modules and module is not own else {})
-            module.__dict__.update(public)
-            module.__dict__["__all__"] = [key for key in public if key not in unit.hiding]
+            parent, _, part = path.rpartition(".")
+            if own is not None and path in unit.imports.modules:
+                module = own
+                vars(own).setdefault("__path__", [])
+            else:
+                module = types.ModuleType(path)
+                module.__path__ = []
+                module.__dict__.update(vars(sys.modules[path]) if path in sys.modules else {})
+                module.__dict__.update(public)
+                module.__dict__["__all__"] = [key for key in public if key not in unit.hiding]
             sys.modules[path] = module
-            if end > 1:
-                setattr(sys.modules[".".join(parts[: end - 1])], parts[end - 1], module)
+            if parent and sys.modules[parent] is own:
+                vars(own).setdefault(part, module)  # and a global of the program keeps its name
+            elif parent:
+                setattr(sys.modules[parent], part, module)
 
 
 def _judge_together(head: Head, blobs: list[bytes], unit: Unit) -> int:

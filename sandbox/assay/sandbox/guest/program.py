@@ -61,9 +61,10 @@ def compiled(head: Head, blobs: list[bytes], filename: str) -> types.CodeType:
     Compiling executes nothing of the program, and `code_fd` is written and closed before it starts.
     """
     if "code" in head:
-        code = marshal.loads(blobs[head["code"]])
-        if isinstance(code, types.CodeType):
-            return code
+        with contextlib.suppress(EOFError, ValueError, TypeError):  # an earlier run that ended while it wrote
+            code = marshal.loads(blobs[head["code"]])
+            if isinstance(code, types.CodeType):
+                return code
     code = compile(blobs[head["source"]], filename, "exec", dont_inherit=True)
     if "code_fd" in head:
         with open(head["code_fd"], "wb") as file:

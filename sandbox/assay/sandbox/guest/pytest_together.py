@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import itertools
 import os
 import pathlib
 import sys
@@ -42,7 +43,7 @@ class MonkeyPatch:
         old = getattr(target, name, _UNSET)
         if raising and old is _UNSET:
             raise AttributeError(f"{target!r} has no attribute {name!r}")
-        self._attribute(target, name, inspect.getattr_static(target, name, _UNSET) if inspect.isclass(target) else old)
+        self._attribute(target, name, old)
         setattr(target, name, value)
 
     def delattr(self, target: Any, name: Any = _UNSET, raising: bool = True) -> None:
@@ -53,10 +54,12 @@ class MonkeyPatch:
             if raising:
                 raise AttributeError(name)
             return
-        self._attribute(target, name, inspect.getattr_static(target, name, _UNSET))
+        self._attribute(target, name, getattr(target, name))
         delattr(target, name)
 
     def _attribute(self, target: Any, name: str, old: Any) -> None:
+        if inspect.isclass(target):
+            old = vars(target).get(name, _UNSET)  # its own, not what it inherits, and no bound method
         self._undo.append(lambda: delattr(target, name) if old is _UNSET else setattr(target, name, old))
 
     def setitem(self, mapping: MutableMapping[Any, Any], name: Any, value: Any) -> None:
@@ -130,15 +133,18 @@ def _resolved(path: Any) -> tuple[Any, str]:
 class TempPathFactory:
     """As `pytest.TempPathFactory`."""
 
+    def __init__(self) -> None:
+        self._base = pathlib.Path(tempfile.gettempdir()) / "pytest"
+        self._base.mkdir(mode=0o700, exist_ok=True)
+
     def getbasetemp(self) -> pathlib.Path:
         """Where all folders of tests are."""
-        return pathlib.Path(tempfile.gettempdir())
+        return self._base
 
     def mktemp(self, basename: str, numbered: bool = True) -> pathlib.Path:
         """A new, empty folder; without `numbered` of just that name. Raises `FileExistsError`."""
-        if numbered:
-            return pathlib.Path(tempfile.mkdtemp(prefix=basename))
-        folder = self.getbasetemp() / basename
+        names = (f"{basename}{number}" for number in itertools.count()) if numbered else iter([basename])
+        folder = next(path for path in map(self._base.joinpath, names) if not numbered or not path.exists())
         folder.mkdir(mode=0o700)
         return folder
 

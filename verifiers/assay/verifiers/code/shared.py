@@ -49,7 +49,7 @@ def stdio(candidacy: Candidacy) -> tuple[list[TestOutcome] | None, bytes]:
             owner=candidacy.owner,
         )
     )
-    return _judged(candidacy, tests, run), run.outputs[1] if run.outputs else b""
+    return _judged(candidacy, tests, run), run.outputs[1] if run.ok else b""
 
 
 def _judged(candidacy: Candidacy, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
