@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable
 
 from assay.sandbox import RunResult
+from assay.sandbox.guest import program
 
 Run = Callable[..., RunResult]
 
@@ -50,3 +52,12 @@ def test_two_runs_do_not_draw_the_same_numbers(python: Run) -> None:
     source = "import random, uuid\nprint(random.random(), uuid.uuid4(), random.Random().random())"
     drawn = [python(source).stdout.split() for _ in range(3)]
     assert all(len(set(column)) == 3 for column in zip(*drawn, strict=True))
+
+
+def test_code_that_an_earlier_run_cut_short_is_compiled_anew() -> None:
+    source = b"x = [1, 'a', (2, 3)]\ndef f(): return x\n"
+    whole = marshal.dumps(compile(source, "main.py", "exec"))
+    for length in range(len(whole)):
+        names: dict[str, object] = {}
+        exec(program.compiled({"source": 0, "code": 1}, [source, whole[:length]], "main.py"), names)
+        assert names["x"] == [1, "a", (2, 3)]
