@@ -29,23 +29,23 @@ class NotJson(ValueError):
     """The text is not JSON as the contract wants it. The message never holds the text."""
 
 
-def _no_constant(name: str) -> NoReturn:
+def no_constant(name: str) -> NoReturn:
+    """For `parse_constant`. Raises NotJson for NaN and the infinities."""
     raise NotJson(f"{name} is not JSON")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `object_pairs_hook`. Raises NotJson for a name that comes twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise NotJson("duplicate key in an object")
     return members
 
 
-_decoder: Any = json.JSONDecoder(
-    parse_int=str, parse_float=str, parse_constant=_no_constant, object_pairs_hook=_distinct
-)
+_decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=no_constant, object_pairs_hook=distinct)
 _scan = _decoder.scan_once
 """Values of numbers are their text: what matters is where they end."""
-_value_decoder: Any = json.JSONDecoder(parse_constant=_no_constant)
+_value_decoder: Any = json.JSONDecoder(parse_constant=no_constant)
 _scan_values = _value_decoder.scan_once
 
 

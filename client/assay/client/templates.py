@@ -17,9 +17,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 from assay.client._errors import ConfigurationError
+from assay.client._rawjson import distinct, no_constant
 
 Row = Mapping[str, Any]
 Fill = Callable[[Row], Any]
@@ -54,7 +55,7 @@ class Written(float):
 
 def read_json(text: str | bytes) -> Any:
     """The value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
-    return json.loads(text, parse_float=_number, parse_constant=_no_number, object_pairs_hook=_distinct)
+    return json.loads(text, parse_float=_number, parse_constant=no_constant, object_pairs_hook=distinct)
 
 
 def _number(text: str) -> float:
@@ -62,17 +63,6 @@ def _number(text: str) -> float:
     if math.isfinite(value) and (repr(value) == text or Decimal(repr(value)) == Decimal(text)):
         return value
     return Written(text)
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("duplicate key in an object")
-    return members
 
 
 def template(value: Any) -> Fill:
