@@ -5,8 +5,8 @@ import sys
 import uvicorn
 from fastapi import FastAPI
 
-from assay.wire.envelope import ScoreRequest, ScoreResponse
-from assay.wire.result import Outcome, Result
+from assay.contract.envelope import ScoreRequest, ScoreResponse
+from assay.contract.result import Outcome, Result
 
 app = FastAPI()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 
-from assay.wire import assay_pb2 as pb
+from assay.contract import assay_pb2 as pb
 
 
 async def score(request: pb.ScoreRequest, context: Any) -> pb.ScoreResponse:

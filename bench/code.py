@@ -21,11 +21,12 @@ from typing import Any
 
 import psutil
 
-from assay.sandbox import Environment, Settings, Slot, Supervisor, image, python_program
+from assay.contract.references.code import CodeReference
+from assay.sandbox import Environment, Settings, Slot, Supervisor, python_program
 from assay.sandbox.environments import STDLIB_PRELOAD
+from assay.sandbox.host import image
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.wire.references.code import CodeReference
 from bench._table import show
 
 ROUNDS = int(os.environ.get("ASSAY_BENCH_RUNS", "200"))

@@ -17,7 +17,7 @@ import grpc
 import msgspec
 import psutil
 
-from assay.wire import assay_pb2 as pb
+from assay.contract import assay_pb2 as pb
 from bench._servers import NO_SANDBOX, cpu_s, free_port, server
 from bench._table import show
 

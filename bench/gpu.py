@@ -29,10 +29,10 @@ import torch  # noqa: E402
 from assay.trainer_adapter.grpo.kernels import logits as kernel  # noqa: E402
 from assay.trainer_adapter.grpo.kernels.inplace import in_place_loss  # noqa: E402
 from assay.trainer_adapter.grpo.kernels.linear import fused_loss  # noqa: E402
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows, loss_of  # noqa: E402
-from assay.trainer_adapter.grpo.objective import token_logp  # noqa: E402
-from assay.trainer_adapter.grpo.presets import PRESETS  # noqa: E402
-from assay.trainer_adapter.grpo.segments import offsets_of  # noqa: E402
+from assay.trainer_adapter.grpo.objective.backend import token_logp  # noqa: E402
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, loss_of  # noqa: E402
+from assay.trainer_adapter.grpo.objective.presets import PRESETS  # noqa: E402
+from assay.trainer_adapter.grpo.objective.segments import offsets_of  # noqa: E402
 
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"

@@ -62,10 +62,10 @@ Judge = Callable[[str, str], bool]
 
 def ours() -> Judge:
     """`math` under `auto`, the gold prepared once."""
+    from assay.contract.references.math import MathReference
     from assay.verifiers.candidate import Candidate
     from assay.verifiers.errors import NoVerdict
     from assay.verifiers.math import MathVerifier
-    from assay.wire.references.math import MathReference
 
     verifier = MathVerifier()
     specs: dict[str, Any] = {}

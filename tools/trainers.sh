@@ -19,7 +19,7 @@ requirements() {
 alone() { case $1 in verl) echo openrlhf==0.11.2 ;; esac; } # without what it depends on: its client code needs none of it
 folders() {
   case $1 in
-    verl) echo tests/trainers/verl tests/trainers/wires ;;
+    verl) echo tests/trainers/verl tests/trainers/compat ;;
     *) echo "tests/trainers/$1" ;;
   esac
 }

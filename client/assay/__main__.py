@@ -1,5 +1,5 @@
 """`python -m assay` is the command line."""
 
-from assay.client.cli import main
+from assay.cli import main
 
 main()

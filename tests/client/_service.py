@@ -12,11 +12,11 @@ from typing import Any
 import uvicorn
 from pydantic import ValidationError
 
+from assay.contract.references.exact import ExactReference
+from assay.contract.result import outcome_of
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import NoVerdict
 from assay.verifiers.exact import ExactVerifier
-from assay.wire.references.exact import ExactReference
-from assay.wire.result import outcome_of
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 EXACT = ExactVerifier()

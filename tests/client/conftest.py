@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.client.cli import main
+from assay.cli import main
 
 from ._cli import Ran
 from ._service import Running, Service

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.client._chunks import chunks, gathered
+from assay.client.chunks import chunks, gathered
 
 
 @dataclass(frozen=True)

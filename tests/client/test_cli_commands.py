@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from assay.client.cli import _frame
-from assay.client.cli._escape import escape, one_line
-from assay.client.cli._names import near_miss, within
-from assay.client.cli._summary import Quantiles
-from assay.client.cli.check import agrees
-from assay.wire.item import ITEM_FIELDS
+from assay.cli import frame as _frame
+from assay.cli.columns import near_miss, within
+from assay.cli.commands.check import agrees
+from assay.cli.escape import escape, one_line
+from assay.cli.summary import Quantiles
+from assay.contract.item import ITEM_FIELDS
 
 from ._cli import Ran, row, write
 from ._service import Running
@@ -74,9 +74,9 @@ def test_the_demo_agrees_with_its_labels(assay: Assay, service: Running) -> None
 
 def test_help_names_every_command_and_imports_none() -> None:
     code = (
-        "import sys\nsys.argv = ['assay', '--help']\nfrom assay.client.cli import main\n"
+        "import sys\nsys.argv = ['assay', '--help']\nfrom assay.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "loaded = {'httpx', 'pyarrow', 'fastapi', 'assay.service', 'assay.client.cli.score'}\n"
+        "loaded = {'httpx', 'pyarrow', 'fastapi', 'assay.service', 'assay.cli.commands.score'}\n"
         "loaded &= set(sys.modules)\n"
         "assert not loaded, loaded"
     )

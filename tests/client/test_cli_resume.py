@@ -120,8 +120,8 @@ def test_a_killed_run_is_completed(assay: Assay, service: Running) -> None:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Parts of one chunk each."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("assay.client.cli._parts.PART_ROWS", 1)
-    monkeypatch.setattr("assay.client._chunks.CHUNK_ITEMS", 1)
+    monkeypatch.setattr("assay.cli.parts.PART_ROWS", 1)
+    monkeypatch.setattr("assay.client.chunks.CHUNK_ITEMS", 1)
     return parquet
 
 

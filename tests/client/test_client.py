@@ -20,8 +20,8 @@ from assay.client import (
     ServiceUnavailable,
 )
 from assay.client._core import Chunk
-from assay.client._deadline import Deadline
-from assay.client._items import encode_items
+from assay.client.deadline import Deadline
+from assay.client.items import encode_items
 
 
 def right(item: dict[str, Any]) -> float:

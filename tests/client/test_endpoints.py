@@ -6,9 +6,9 @@ import time
 import pytest
 
 from assay.client import MemoryTransport, Overloaded, ServiceUnavailable
-from assay.client._deadline import Deadline
 from assay.client._endpoints import LONGEST_REST_S, Endpoint, Endpoints
-from assay.client._errors import DeadlineExceeded
+from assay.client.deadline import Deadline
+from assay.client.errors import DeadlineExceeded
 
 
 def endpoints(count: int = 1) -> Endpoints:

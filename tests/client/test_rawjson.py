@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.client._rawjson import NotJson, member_spans, split_array, split_object, whole_object
+from assay.contract.rawjson import NotJson, member_spans, split_array, split_object, whole_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

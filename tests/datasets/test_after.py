@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.client.cli import main
+from assay.cli import main
 from assay.datasets.changes import Changes
 from assay.datasets.passk import interval, majority_at_k, pass_at_k
 

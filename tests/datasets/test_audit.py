@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from assay.cli import main
 from assay.client import AsyncClient
-from assay.client.cli import main
 from assay.datasets import Record
 from assay.datasets.audit import Depth, Report, TestSet, as_html, as_json, audit
 

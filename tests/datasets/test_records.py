@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.client.cli._faults import Unusable
+from assay.cli.errors import Unusable
 from assay.datasets import read
 from assay.datasets.records import Record
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = {"numpy", "sympy", "fastapi", "uvicorn", "torch", "msgspec", "redis", "grpcio", "pyarrow", "starlette"}
 USE = """
 import asyncio, json, sys
-import assay.client, assay.wire.item
+import assay.client, assay.contract.item
 from assay.client import AsyncClient, ConfigurationError
 async def main():
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.client import Client
 
-from ..service.shared.conftest import SECRET, RedisServer, redis_server
+from ..service.replicas.conftest import SECRET, RedisServer, redis_server
 from ._service import free_port, serving
 
 __all__ = ["redis_server"]

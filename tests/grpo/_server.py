@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.sampling import choose, key, uniforms
+from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
 
 from ._tiny import policy_of
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.client import Client, MemoryTransport
-from assay.trainer_adapter.grpo import tiny
-from assay.trainer_adapter.grpo.command import _filled, read
-from assay.trainer_adapter.grpo.config import Run
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.scoring import Judge
+from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.run import tiny
+from assay.trainer_adapter.grpo.run.command import _filled, read
+from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.scorer import Scorer
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.advantages import group_advantages
-from assay.trainer_adapter.grpo.losses import Rows, loss_of
-from assay.trainer_adapter.grpo.presets import Preset
-from assay.trainer_adapter.grpo.segments import lengths_of, offsets_of, spread
-from assay.trainer_adapter.grpo.weights import Totals, token_weights, totals
+from assay.trainer_adapter.grpo.objective.advantages import group_advantages
+from assay.trainer_adapter.grpo.objective.losses import Rows, loss_of
+from assay.trainer_adapter.grpo.objective.presets import Preset
+from assay.trainer_adapter.grpo.objective.segments import lengths_of, offsets_of, spread
+from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 
 VOCAB, WIDTH, MAX_TOKENS = 11, 5, 12
 

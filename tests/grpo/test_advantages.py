@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.trainer_adapter.grpo.advantages import group_advantages
+from assay.trainer_adapter.grpo.objective.advantages import group_advantages
 
 KINDS = ["group_std", "group", "rloo", "whiten"]
 NAN = math.nan

@@ -9,12 +9,12 @@ import pytest
 import tomllib
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo.command import RECIPES, execute, read
-from assay.trainer_adapter.grpo.config import Lora, load, parse
-from assay.trainer_adapter.grpo.correction import MODES
-from assay.trainer_adapter.grpo.loop import fingerprint, public
-from assay.trainer_adapter.grpo.presets import PRESETS
-from assay.trainer_adapter.grpo.weights import NORMALISERS
+from assay.trainer_adapter.grpo.objective.correction import MODES
+from assay.trainer_adapter.grpo.objective.presets import PRESETS
+from assay.trainer_adapter.grpo.objective.weights import NORMALISERS
+from assay.trainer_adapter.grpo.run.command import RECIPES, execute, read
+from assay.trainer_adapter.grpo.run.config import Lora, load, parse
+from assay.trainer_adapter.grpo.run.loop import fingerprint, public
 
 from ._tiny import policy_of, run_of
 

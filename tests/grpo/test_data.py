@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo import tiny
-from assay.trainer_adapter.grpo.batch import Entry, micro_batches
-from assay.trainer_adapter.grpo.config import Data
-from assay.trainer_adapter.grpo.data import load_prompts
-from assay.trainer_adapter.grpo.rollout import Sample
+from assay.trainer_adapter.grpo.objective.batch import Entry, micro_batches
+from assay.trainer_adapter.grpo.rollout.data import load_prompts
+from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.run import tiny
+from assay.trainer_adapter.grpo.run.config import Data
 
 
 def written(folder: Path, *questions: str) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from assay.trainer_adapter.grpo.loop import Training
-from assay.trainer_adapter.grpo.records import read_lines
+from assay.trainer_adapter.grpo.run.loop import Training
+from assay.trainer_adapter.grpo.run.records import read_lines
 
 from ._tiny import run_of
 
@@ -24,7 +24,7 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def service() -> Iterator[dict[str, str]]:
     """Assay with both fronts."""
-    from assay.service.app import create_app
+    from assay.service.http.app import create_app
     from assay.service.settings import Settings
 
     port, grpc_port = free_port(), free_port()

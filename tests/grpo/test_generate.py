@@ -7,13 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.trainer_adapter.grpo.batch import Entry, micro_batches
-from assay.trainer_adapter.grpo.config import Thinking
-from assay.trainer_adapter.grpo.data import Draw, Prompt
-from assay.trainer_adapter.grpo.generate import LocalGenerator, Sampling
+from assay.trainer_adapter.grpo.objective.batch import Entry, micro_batches
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.rollout import Sample
-from assay.trainer_adapter.grpo.sampling import choose, key, uniforms
+from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
+from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator, Sampling
+from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
+from assay.trainer_adapter.grpo.run.config import Thinking
 
 from ._tiny import policy_of
 

@@ -10,8 +10,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from assay.trainer_adapter.grpo.losses import loss_of
-from assay.trainer_adapter.grpo.presets import PRESETS
+from assay.trainer_adapter.grpo.objective.losses import loss_of
+from assay.trainer_adapter.grpo.objective.presets import PRESETS
 
 from ._window import gradient, head, logp_of, near_old, rows_of, whole_of, window
 

@@ -12,17 +12,17 @@ import pytest
 import torch
 import triton
 
-from assay.trainer_adapter.grpo.advantages import group_advantages
 from assay.trainer_adapter.grpo.kernels import logits as kernel
 from assay.trainer_adapter.grpo.kernels.advantage import KINDS, advantages
 from assay.trainer_adapter.grpo.kernels.compile import Report, cases
 from assay.trainer_adapter.grpo.kernels.inplace import in_place_loss
 from assay.trainer_adapter.grpo.kernels.linear import fused_loss
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows, loss_of
-from assay.trainer_adapter.grpo.objective import head_loss, logits_loss, token_logp
-from assay.trainer_adapter.grpo.presets import PRESETS
-from assay.trainer_adapter.grpo.segments import offsets_of, spread
-from assay.trainer_adapter.grpo.weights import NORMALISERS, token_weights, totals
+from assay.trainer_adapter.grpo.objective.advantages import group_advantages
+from assay.trainer_adapter.grpo.objective.backend import head_loss, logits_loss, token_logp
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, loss_of
+from assay.trainer_adapter.grpo.objective.presets import PRESETS
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, spread
+from assay.trainer_adapter.grpo.objective.weights import NORMALISERS, token_weights, totals
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 F64 = torch.float64

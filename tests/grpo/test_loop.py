@@ -17,15 +17,15 @@ import pytest
 import torch
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo import checkpoint
-from assay.trainer_adapter.grpo.command import execute, read
-from assay.trainer_adapter.grpo.config import Run
-from assay.trainer_adapter.grpo.evaluation import Alarm, pass_at_k
-from assay.trainer_adapter.grpo.loop import Training
-from assay.trainer_adapter.grpo.records import read_lines
-from assay.trainer_adapter.grpo.report import mean_of, page
-from assay.trainer_adapter.grpo.update import _Member, learning_rate
-from assay.trainer_adapter.policy import Ungraded
+from assay.trainer_adapter.grpo.run import checkpoint
+from assay.trainer_adapter.grpo.run.command import execute, read
+from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.evaluation import Alarm, pass_at_k
+from assay.trainer_adapter.grpo.run.loop import Training
+from assay.trainer_adapter.grpo.run.records import read_lines
+from assay.trainer_adapter.grpo.run.report import mean_of, page
+from assay.trainer_adapter.grpo.run.update import _Member, learning_rate
+from assay.trainer_adapter.missing import Ungraded
 
 from ._tiny import judge_of, outage, policy_of, run_of
 
@@ -93,8 +93,8 @@ def test_killed_and_resumed_a_run_gives_the_same_numbers(paths: dict[str, str], 
     config = tmp_path / "run.json"
     config.write_text(run_of(paths).model_dump_json())
     code = (
-        "import sys, pathlib, torch; from assay.trainer_adapter.grpo.config import Run\n"
-        "from assay.trainer_adapter.grpo.loop import Training\n"
+        "import sys, pathlib, torch; from assay.trainer_adapter.grpo.run.config import Run\n"
+        "from assay.trainer_adapter.grpo.run.loop import Training\n"
         "torch.set_num_threads(1)\n"
         "run = Run.model_validate_json(pathlib.Path(sys.argv[1]).read_text())\n"
         "Training(run, pathlib.Path(sys.argv[2]), quiet=True).train()"
@@ -186,11 +186,11 @@ def test_skipping_samples_without_gradient_changes_no_gradient(
     assert any(saved) and [line["zero_variance"] for line in lines(base)] == pytest.approx(saved, abs=0.1)
 
     def everything(self: Any, group: Any, sample: Any, advantage: float, live: bool) -> _Member:
-        from assay.trainer_adapter.grpo.batch import Entry
+        from assay.trainer_adapter.grpo.objective.batch import Entry
 
         return _Member(Entry(sample, group.draw.prompt.ids, advantage, True), False, True)
 
-    monkeypatch.setattr("assay.trainer_adapter.grpo.update.Learner._member", everything)
+    monkeypatch.setattr("assay.trainer_adapter.grpo.run.update.Learner._member", everything)
     full = train(run_of(paths), tmp_path)
     assert [line["work_saved"] for line in full] == [0.0] * 4
     assert [line["grad_norm"] for line in full] == pytest.approx([line["grad_norm"] for line in lines(base)], rel=1e-4)
@@ -310,8 +310,8 @@ def test_two_ranks_train_as_one_does(paths: dict[str, str], base: Path, tmp_path
     config = tmp_path / "run.json"
     config.write_text(run_of(paths).model_dump_json())
     code = (
-        "import sys, pathlib, torch; from assay.trainer_adapter.grpo.config import Run\n"
-        "from assay.trainer_adapter.grpo.command import execute\n"
+        "import sys, pathlib, torch; from assay.trainer_adapter.grpo.run.config import Run\n"
+        "from assay.trainer_adapter.grpo.run.command import execute\n"
         "torch.set_num_threads(1)\n"
         "run = Run.model_validate_json(pathlib.Path(sys.argv[1]).read_text())\n"
         "execute(run, pathlib.Path(sys.argv[2]), quiet=True)"

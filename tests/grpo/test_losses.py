@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from assay.trainer_adapter.grpo.correction import Ess, rollout_correction
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows, kl_in_reward, loss_of, terms_of
-from assay.trainer_adapter.grpo.presets import PRESETS
-from assay.trainer_adapter.grpo.segments import offsets_of, segment_mean, segment_sum
-from assay.trainer_adapter.grpo.weights import Totals, token_weights, totals
+from assay.trainer_adapter.grpo.objective.correction import Ess, rollout_correction
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, kl_in_reward, loss_of, terms_of
+from assay.trainer_adapter.grpo.objective.presets import PRESETS
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_mean, segment_sum
+from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 
 F64 = torch.float64
 ALL = torch.tensor([True, True])

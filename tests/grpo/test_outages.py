@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.trainer_adapter.grpo.collect import Collected
-from assay.trainer_adapter.grpo.config import Run
-from assay.trainer_adapter.grpo.loop import Training
-from assay.trainer_adapter.grpo.records import read_lines
-from assay.trainer_adapter.grpo.report import mean_of, page
-from assay.trainer_adapter.grpo.scoring import Judge
-from assay.trainer_adapter.grpo.update import Updated
+from assay.trainer_adapter.grpo.rollout.collect import Collected
+from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.loop import Training
+from assay.trainer_adapter.grpo.run.records import read_lines
+from assay.trainer_adapter.grpo.run.report import mean_of, page
+from assay.trainer_adapter.grpo.run.update import Updated
 
 from ._tiny import judge_of, outage, run_of
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from assay.trainer_adapter.grpo.kernels.logits import forward
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows, loss_of
-from assay.trainer_adapter.grpo.objective import token_logp
-from assay.trainer_adapter.grpo.segments import offsets_of, spread
-from assay.trainer_adapter.grpo.weights import token_weights, totals
+from assay.trainer_adapter.grpo.objective.backend import token_logp
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, loss_of
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, spread
+from assay.trainer_adapter.grpo.objective.weights import token_weights, totals
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.trainer_adapter.grpo import tiny
-from assay.trainer_adapter.grpo.command import execute, prepared, read
-from assay.trainer_adapter.grpo.records import read_lines
+from assay.trainer_adapter.grpo.run import tiny
+from assay.trainer_adapter.grpo.run.command import execute, prepared, read
+from assay.trainer_adapter.grpo.run.records import read_lines
 
 TEMPLATE = "{% for m in messages %}{% if m['role'] == 'user' %}{{ m['content'] }}{% endif %}{% endfor %}"
 
@@ -37,10 +37,10 @@ def test_the_labs_recipe_trains_in_our_loop(lab: Path, tmp_path: Path) -> None:
 
 
 def test_the_labs_reference_judges_a_box_against_the_answer_after_the_hashes(lab: Path) -> None:
-    from assay.trainer_adapter.grpo.config import Reward
-    from assay.trainer_adapter.grpo.data import Draw, Prompt
-    from assay.trainer_adapter.grpo.rollout import Sample
-    from assay.trainer_adapter.grpo.scoring import Judge
+    from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
+    from assay.trainer_adapter.grpo.rollout.samples import Sample
+    from assay.trainer_adapter.grpo.rollout.scoring import Judge
+    from assay.trainer_adapter.grpo.run.config import Reward
 
     reward: Reward = read("gsm8k", []).reward
     draw = Draw(0, Prompt({"question": "7+1=", "answer": "We add.\n#### 8"}, "7+1=", ()))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from assay.client import ConfigurationError, ServiceUnavailable
-from assay.trainer_adapter.grpo.collect import live_draws, rewards_of
-from assay.trainer_adapter.grpo.config import Reward
-from assay.trainer_adapter.grpo.data import Draw, Prompt
-from assay.trainer_adapter.grpo.rollout import Group, Sample
-from assay.trainer_adapter.grpo.scoring import CANCELLED, Judge, Scoring
-from assay.trainer_adapter.policy import Ungraded
+from assay.trainer_adapter.grpo.rollout.collect import live_draws, rewards_of
+from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
+from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
+from assay.trainer_adapter.grpo.rollout.scoring import CANCELLED, Judge, Scoring
+from assay.trainer_adapter.grpo.run.config import Reward
+from assay.trainer_adapter.missing import Ungraded
 
 from ._tiny import judge_of, run_of
 

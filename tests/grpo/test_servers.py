@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo.config import Generator, Thinking
-from assay.trainer_adapter.grpo.data import Draw, Prompt
-from assay.trainer_adapter.grpo.generate import Sampling
-from assay.trainer_adapter.grpo.loop import Training
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.records import read_lines
-from assay.trainer_adapter.grpo.rollout import Sample
-from assay.trainer_adapter.grpo.servers import GeneratorFailed, ServerGenerator
+from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
+from assay.trainer_adapter.grpo.rollout.generate import Sampling
+from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.servers import GeneratorFailed, ServerGenerator
+from assay.trainer_adapter.grpo.run.config import Generator, Thinking
+from assay.trainer_adapter.grpo.run.loop import Training
+from assay.trainer_adapter.grpo.run.records import read_lines
 
 from ._server import Served
 from ._tiny import policy_of, run_of

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.trainer_adapter.grpo.loop import Training
-from assay.trainer_adapter.grpo.records import read_lines
-from assay.trainer_adapter.grpo.watch import SHOWN, Watch
+from assay.trainer_adapter.grpo.run.loop import Training
+from assay.trainer_adapter.grpo.run.records import read_lines
+from assay.trainer_adapter.grpo.run.watch import SHOWN, Watch
 
 from ._tiny import run_of
 

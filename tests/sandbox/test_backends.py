@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandbox import Limits, Settings, Slot, Status, Supervisor, Unavailable, backends, cgroups, python_program
-from assay.sandbox.guest import hostzygote
-from assay.sandbox.seccomp import EPERM, assemble, parse_policy, policy_text
+from assay.sandbox import Limits, Settings, Slot, Status, Supervisor, Unavailable, python_program
+from assay.sandbox.guest.zygote import hostzygote
+from assay.sandbox.host import backends, cgroups
+from assay.sandbox.host.seccomp import EPERM, assemble, parse_policy, policy_text
 
 needs_landlock = pytest.mark.skipif(
     hostzygote.landlock_abi() < hostzygote.ABI_SCOPES_SIGNALS, reason="this kernel's landlock scopes no signals"
@@ -23,7 +24,7 @@ import os, sys, tempfile
 from pathlib import Path
 os.umask(0o022)
 from assay.sandbox import Settings, SandboxError, cgroups
-from assay.sandbox.backends import open_backend
+from assay.sandbox.host.backends import open_backend
 try:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         settings = Settings(backends=tuple(sys.argv[1].split(",")), state_dir=Path(folder) / "state")

@@ -41,18 +41,18 @@ def test_more_pairs_than_jails(slot: Slot, monkeypatch: pytest.MonkeyPatch, limi
     ask = slot._ask_for
     monkeypatch.setattr(slot, "_ask_for", lambda *a, **k: dataclasses.replace(ask(*a, **k), limited=limited))
     for owner in "aba":
-        results = slot.run_together([program(owner), program(owner, "judge")])
+        results = slot.run_together([program(owner), program(owner, "tests")])
         assert [result.status for result in results] == [Status.OK] * 2
 
 
 def test_a_jail_that_died_unused_is_replaced_for_a_pair(slot: Slot) -> None:
-    slot.run_together([program("a"), program("a", "judge")])
+    slot.run_together([program("a"), program("a", "tests")])
     for number in [jail.number for jail in slot._jails.values()]:
         slot._call({"do": "drop", "id": number})
-    results = slot.run_together([program("a"), program("a", "judge")])
+    results = slot.run_together([program("a"), program("a", "tests")])
     assert [result.status for result in results] == [Status.OK] * 2
 
 
 def test_the_jails_that_an_item_needs_stay(slot: Slot) -> None:
-    specs = [program("a", role) for role in ("program", "judge", "one", "two")]
+    specs = [program("a", role) for role in ("program", "tests", "one", "two")]
     assert [result.status for result in slot.run_together(specs)] == [Status.OK] * 4

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandbox import parts
+from assay.sandbox.host import parts
 
 LONG_AGO = time.time() - 90 * 86400
 

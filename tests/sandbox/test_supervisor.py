@@ -21,11 +21,11 @@ from assay.sandbox import (
     Status,
     Supervisor,
     Unavailable,
-    cgroups,
     compile_program,
     found_languages,
     python_program,
 )
+from assay.sandbox.host import cgroups
 
 SLEEP = python_program(b"import time\ntime.sleep(30)", limits=Limits(wall_s=40))
 HELLO = python_program(b"print('hello')")

@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-from assay.sandbox.uids import BLOCK, claim_block
+from assay.sandbox.host.uids import BLOCK, claim_block
 
 BASE = 900_000_000
-CLAIM = f"from assay.sandbox.uids import claim_block; print(claim_block({BASE}), flush=True); input()"
+CLAIM = f"from assay.sandbox.host.uids import claim_block; print(claim_block({BASE}), flush=True); input()"
 
 
 def claimer() -> subprocess.Popen[str]:

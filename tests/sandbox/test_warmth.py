@@ -6,7 +6,7 @@ import marshal
 from collections.abc import Callable
 
 from assay.sandbox import RunResult
-from assay.sandbox.guest import program
+from assay.sandbox.guest.zygote import program
 
 Run = Callable[..., RunResult]
 

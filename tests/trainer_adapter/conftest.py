@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from assay.service.app import create_app
+from assay.service.http.app import create_app
 from assay.service.settings import Settings
 from assay.trainer_adapter.sessions import close_all
 

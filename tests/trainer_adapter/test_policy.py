@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grades import Grade, Tally
-from assay.trainer_adapter.policy import AbstainPolicy, Ungraded
+from assay.trainer_adapter.missing import AbstainPolicy, Ungraded
 
 RIGHT, WRONG = Grade(1.0, 1.0, "equal"), Grade(0.0, 0.0, "unequal")
 ROW, OURS = Grade.of_row("bad"), Grade.of_outage("gone")

@@ -16,13 +16,13 @@ from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUna
 from assay.client.templates import MissingColumn
 from assay.service.settings import Settings
 from assay.trainer_adapter.adapt import TRAINERS, URL, _hydra, _python, _toml, lines
+from assay.trainer_adapter.missing import Ungraded
 from assay.trainer_adapter.openrlhf import make_reward_func
-from assay.trainer_adapter.policy import Ungraded
 
 from .conftest import Served
 
 PAGE = (Path(__file__).parents[2] / "docs/trainers.md").read_text()
-WIRES = (Path(__file__).parents[2] / "docs/wires.md").read_text()
+WIRES = (Path(__file__).parents[2] / "docs/compat.md").read_text()
 
 
 def blocks(page: str, language: str) -> list[str]:

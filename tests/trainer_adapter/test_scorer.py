@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assay.client import Client, ConfigurationError, MemoryTransport, RequestRefused, ServiceUnavailable
+from assay.contract.envelope import Problem
+from assay.contract.result import ErrorInfo
 from assay.trainer_adapter.scorer import Scorer
 from assay.trainer_adapter.sessions import Target, close_all
-from assay.wire.envelope import Problem
-from assay.wire.result import ErrorInfo
 
 
 class Counting(MemoryTransport):

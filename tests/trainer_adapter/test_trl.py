@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
-from assay.trainer_adapter.policy import AbstainPolicy
+from assay.trainer_adapter.missing import AbstainPolicy
 from assay.trainer_adapter.trl import AssayReward, AsyncAssayReward
 
 from .conftest import EXACT, Served

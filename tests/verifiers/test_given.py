@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.contract.references.given import GivenReference
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem
 from assay.verifiers.given import GivenVerifier
-from assay.wire.references.given import GivenReference
 
 VERIFIER = GivenVerifier()
 

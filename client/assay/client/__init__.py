@@ -1,7 +1,9 @@
 """The client: one Client over transports, and the frame of the command line."""
 
 from assay.client._async import AsyncClient
-from assay.client._errors import (
+from assay.client._memory import MemoryTransport
+from assay.client._sync import Client
+from assay.client.errors import (
     AssayError,
     ConfigurationError,
     DeadlineExceeded,
@@ -10,11 +12,9 @@ from assay.client._errors import (
     RequestRefused,
     ServiceUnavailable,
 )
-from assay.client._memory import MemoryTransport
-from assay.client._sync import Client
-from assay.client._transport import Transport
-from assay.wire.item import Item
-from assay.wire.result import Result
+from assay.client.transport import Transport
+from assay.contract.item import Item
+from assay.contract.result import Result
 
 __all__ = [
     "AssayError",

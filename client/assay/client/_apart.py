@@ -12,10 +12,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from assay.client._answers import Answer
-from assay.client._errors import RequestRefused
-from assay.client._items import Encoded
-from assay.client._rawjson import NotJson, member_spans
+from assay.client.answers import Answer
+from assay.client.errors import RequestRefused
+from assay.client.items import Encoded
+from assay.contract.rawjson import NotJson, member_spans
 
 _STATUSES = frozenset({400, 413, 422})
 _OF_ALL = ("defaults", "deadline_s", "strict")

@@ -16,16 +16,16 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.client._answers import Answer
-from assay.client._chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
 from assay.client._core import Chunk, Core, Policy
-from assay.client._deadline import Deadline
 from assay.client._endpoints import Endpoints
-from assay.client._errors import ConfigurationError, ProtocolError, refused
-from assay.client._items import Encoded, ItemLike, encode_items, to_json
-from assay.client._transport import Transport, open_transport
-from assay.wire.envelope import VerifierInfo
-from assay.wire.result import Result
+from assay.client.answers import Answer
+from assay.client.chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
+from assay.client.deadline import Deadline
+from assay.client.errors import ConfigurationError, ProtocolError, refused
+from assay.client.items import Encoded, ItemLike, encode_items, to_json
+from assay.client.transport import Transport, open_transport
+from assay.contract.envelope import VerifierInfo
+from assay.contract.result import Result
 
 T = TypeVar("T")
 

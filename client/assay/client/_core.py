@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.client._answers import Answer, by_id, read_answers, read_line
 from assay.client._apart import blamed, blanked, may_be_one_item, unusable
-from assay.client._deadline import Deadline
 from assay.client._endpoints import Endpoint, Endpoints
-from assay.client._errors import AssayError, Overloaded, ProtocolError, RequestRefused, ServiceUnavailable
-from assay.client._items import Encoded
+from assay.client.answers import Answer, by_id, read_answers, read_line
+from assay.client.deadline import Deadline
+from assay.client.errors import AssayError, Overloaded, ProtocolError, RequestRefused, ServiceUnavailable
+from assay.client.items import Encoded
 
 SHARED_REFERENCE_BYTES = 4096
 REFERENCE_TRIES = 3

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from assay.client._deadline import Deadline
-from assay.client._errors import AssayError, Overloaded
-from assay.client._transport import Transport
+from assay.client.deadline import Deadline
+from assay.client.errors import AssayError, Overloaded
+from assay.client.transport import Transport
 
 log = logging.getLogger("assay.client")
 FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from assay.client._errors import (
+from assay.client.errors import (
     AssayError,
     ConfigurationError,
     Overloaded,
@@ -25,7 +25,7 @@ from assay.client._errors import (
     RequestRefused,
     ServiceUnavailable,
 )
-from assay.wire.envelope import Problem
+from assay.contract.envelope import Problem
 
 CONNECT_S = 5.0
 JSON = {"content-type": "application/json"}

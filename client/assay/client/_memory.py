@@ -12,8 +12,8 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from assay.wire.envelope import ScoreResponse
-from assay.wire.result import ErrorInfo, Result, outcome_of
+from assay.contract.envelope import ScoreResponse
+from assay.contract.result import ErrorInfo, Result, outcome_of
 
 Handler = Callable[[dict[str, Any]], Any]
 

@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from assay.client._async import AsyncClient
-from assay.client._items import ItemLike
-from assay.wire.envelope import VerifierInfo
-from assay.wire.result import Result
+from assay.client.items import ItemLike
+from assay.contract.envelope import VerifierInfo
+from assay.contract.result import Result
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import grpc
 from pydantic import ValidationError
 
-from assay.client._errors import (
+from assay.client.errors import (
     AssayError,
     ConfigurationError,
     Overloaded,
@@ -24,9 +24,9 @@ from assay.client._errors import (
     RequestRefused,
     ServiceUnavailable,
 )
-from assay.client._rawjson import split_array, split_object
-from assay.wire import assay_pb2 as pb
-from assay.wire.envelope import Problem
+from assay.contract import assay_pb2 as pb
+from assay.contract.envelope import Problem
+from assay.contract.rawjson import split_array, split_object
 
 SERVICE = "/assay.v1.Scorer"
 _RECONNECT = [(f"grpc.{which}_reconnect_backoff_ms", 250) for which in ("initial", "min", "max")]

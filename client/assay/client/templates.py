@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from assay.client._errors import ConfigurationError
-from assay.client._rawjson import distinct, no_constant
+from assay.client.errors import ConfigurationError
+from assay.contract.rawjson import distinct, no_constant
 
 Row = Mapping[str, Any]
 Fill = Callable[[Row], Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape as html_escape
 
-from assay.client.cli._escape import escape as visible
+from assay.cli.escape import escape as visible
 
 _STYLE = """
 :root{--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--bar:#2f6f9f;--paper:#fff}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from assay.client.cli._faults import Unusable
-from assay.client.cli._parquet import arrow
+from assay.cli.errors import Unusable
+from assay.cli.parquet import arrow
 
 LONGEST_RECORD = 256 << 20
 """Bytes."""

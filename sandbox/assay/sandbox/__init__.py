@@ -11,16 +11,16 @@ host's kernel; for programs that may attack kernels, put the service in a virtua
 
 from assay.sandbox.environments import Environment, Recipe, sci
 from assay.sandbox.errors import LimitTooHigh, MissingEnvironment, MissingLanguage, SandboxError, Unavailable
-from assay.sandbox.image import default_state_dir
+from assay.sandbox.host.image import default_state_dir
+from assay.sandbox.host.slots import FD_VARIABLE, Slot, slot
+from assay.sandbox.host.supervisor import Supervisor
 from assay.sandbox.languages import found_languages, toolchain
 from assay.sandbox.languages import table as language_table
 from assay.sandbox.limits import CEILINGS, Limits
 from assay.sandbox.limits import check as check_limits
 from assay.sandbox.programs import Compiled, CompileFailed, compile_program, program, python_program
 from assay.sandbox.settings import Settings
-from assay.sandbox.slots import FD_VARIABLE, Slot, slot
 from assay.sandbox.spec import RunResult, RunSpec, Status
-from assay.sandbox.supervisor import Supervisor
 
 __all__ = [
     "CEILINGS",

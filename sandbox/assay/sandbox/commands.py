@@ -16,14 +16,14 @@ import typer
 
 from assay.sandbox.environments import Recipe, sci
 from assay.sandbox.errors import MissingEnvironment, SandboxError
+from assay.sandbox.host.slots import Slot
+from assay.sandbox.host.supervisor import Supervisor
 from assay.sandbox.languages import table
 from assay.sandbox.limits import Limits
 from assay.sandbox.limits import check as check_limits
 from assay.sandbox.programs import CompileFailed, compile_program, program
 from assay.sandbox.settings import Settings
-from assay.sandbox.slots import Slot
 from assay.sandbox.spec import RunResult
-from assay.sandbox.supervisor import Supervisor
 
 _SUFFIXES = {
     ".py": "python", ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".js": "javascript", ".mjs": "javascript",

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from assay.sandbox.errors import MissingEnvironment, Unavailable
-from assay.sandbox.parts import part
+from assay.sandbox.host.parts import part
 
 STDLIB_PRELOAD = (
     "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime",
@@ -73,7 +73,7 @@ class Recipe:
 
 def sci() -> Recipe:
     """numpy, scipy, pandas and sympy, all warm."""
-    text = files("assay.sandbox").joinpath("policy", "sci.txt").read_text()
+    text = files("assay.sandbox").joinpath("profiles", "sci.txt").read_text()
     return Recipe(name="sci", requirements=text, preload=("numpy", "scipy.stats", "pandas", "sympy"))
 
 

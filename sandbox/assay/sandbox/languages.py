@@ -1,4 +1,4 @@
-"""Languages: the table `policy/languages.toml`, and which of them this host has.
+"""Languages: the table `profiles/languages.toml`, and which of them this host has.
 
 Python runs in the zygote itself. Others are found by their executables in system folders, which
 jails of image `system` see read-only. Not covered: toolchains under /usr/local or a home folder.
@@ -56,7 +56,7 @@ class Toolchain:
 @functools.cache
 def table() -> dict[str, Language]:
     """The shipped table by name."""
-    text = files("assay.sandbox").joinpath("policy/languages.toml").read_text()
+    text = files("assay.sandbox").joinpath("profiles/languages.toml").read_text()
     return {name: _language(name, row) for name, row in tomllib.loads(text).items()}
 
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.sandbox.execution import sealed_memfd
+from assay.sandbox.host.execution import sealed_memfd
+from assay.sandbox.host.slots import Slot
 from assay.sandbox.languages import ARTEFACT_BYTES, COMPILE_LIMITS, Toolchain
 from assay.sandbox.limits import Limits
-from assay.sandbox.slots import Slot
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 _EXEC_FD = 3

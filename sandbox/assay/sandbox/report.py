@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from assay.sandbox import selftest
-from assay.sandbox.backends import Backend, Proven
+from assay.sandbox.host import selftest
+from assay.sandbox.host.backends import Backend, Proven
 from assay.sandbox.languages import found_languages
 from assay.sandbox.settings import Settings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.sandbox.environments import PLAIN, Environment, Recipe
-from assay.sandbox.image import default_state_dir, open_state_dir
+from assay.sandbox.host.image import default_state_dir, open_state_dir
 
 
 @dataclass(frozen=True, kw_only=True)

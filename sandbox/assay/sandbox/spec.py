@@ -24,7 +24,7 @@ class Status(enum.StrEnum):
 class RunSpec:
     """One run of one program, in a fresh namespace of its own.
 
-    `action` names what the guest does (`script`, `exec`, `calls`, `serve`, `judge`) and `head` holds
+    `action` names what the guest does (`script`, `exec`, `calls`, `serve`, `tests`) and `head` holds
     that action's fields; `blobs` are the bytes they refer to by index. `stdin` is given whole.
     `outputs` counts further pipes that the program writes (descriptors 3, 4, …), each bounded by
     `output_bytes`; `descriptors` are handed on after them. `stdin` and `stdout` may be descriptors, so

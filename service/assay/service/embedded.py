@@ -17,16 +17,16 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
+from assay.contract.envelope import Problem
 from assay.sandbox import Settings as Sandbox
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, PluginRefused
 from assay.service.engine.errors import Overloaded as QueueFull
-from assay.service.engine.frames import json_of
+from assay.service.engine.intake.frames import json_of
 from assay.service.engine.settings import EngineSettings
 from assay.service.environments import Environments, recipes
 from assay.service.front import Front
-from assay.service.problems import problem_of
-from assay.wire.envelope import Problem
+from assay.service.http.problems import problem_of
 
 T = TypeVar("T")
 _END = object()

@@ -14,7 +14,8 @@ from msgspec import Raw
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EnvelopeFault
-from assay.service.engine.frames import json_of
+from assay.service.engine.intake.frames import json_of
+from assay.service.engine.intake.work import Batch
 from assay.service.engine.render import (
     ResultFrame,
     as_bin,
@@ -23,12 +24,11 @@ from assay.service.engine.render import (
     response_msgpack,
     result_frame,
 )
-from assay.service.engine.tickets import Submission
-from assay.service.engine.work import Batch
-from assay.service.problems import ItemsRefused
+from assay.service.engine.schedule.tickets import Submission
+from assay.service.http.problems import ItemsRefused
 
 if TYPE_CHECKING:
-    from assay.service.shared.share import Share
+    from assay.service.replicas.share import Share
 
 PRIVATE = frozenset({"cpu_s", "may_sandbox", "repeatable"})
 """What the engine knows of a verifier beside its description."""

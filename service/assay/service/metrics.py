@@ -16,8 +16,8 @@ from prometheus_client.registry import Collector
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.render import ResultFrame
+from assay.service.replicas.share import Share
 from assay.service.shadow import Shadow
-from assay.service.shared.share import Share
 
 BOUNDS_S = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
 REDIS = {

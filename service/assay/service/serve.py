@@ -24,11 +24,11 @@ import uvloop
 from pydantic import SecretStr, ValidationError
 
 from assay.client import ConfigurationError
-from assay.service.app import create_app
 from assay.service.auth import NoKeys
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
-from assay.service.heads import BoundedHeads
+from assay.service.http.app import create_app
+from assay.service.http.head_limit import BoundedHeads
 from assay.service.settings import Settings, load
 
 log = structlog.get_logger()

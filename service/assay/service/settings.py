@@ -22,11 +22,11 @@ from pydantic_settings import (
 
 from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
+from assay.service.compat.settings import WiresSettings
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 from assay.service.environments import Environments, recipes
+from assay.service.replicas.settings import QuotaSettings, RedisSettings
 from assay.service.shadow import ShadowSettings
-from assay.service.shared.settings import QuotaSettings, RedisSettings
-from assay.service.wires.settings import WiresSettings
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _DEFAULTS = Limits()

@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from assay.service.engine.engine import Engine
 from assay.service.engine.render import response_json, result_frame
+from assay.service.engine.schedule.tickets import Submission
 from assay.service.engine.settings import EngineSettings
-from assay.service.engine.tickets import Submission
 
 PLUGIN = str(Path(__file__).with_name("hostile.py"))
 Rows = Sequence[dict[str, Any]]

@@ -127,8 +127,8 @@ async def test_a_slow_item_does_not_hold_up_those_behind_it() -> None:
 
 
 def keyed(ask: Asker, row: dict[str, Any], owner: str = "") -> str:
-    from assay.service.engine.keys import item_key
-    from assay.service.engine.work import Work
+    from assay.service.engine.intake.keys import item_key
+    from assay.service.engine.intake.work import Work
 
     entry = ask.engine.intake.read_json(json.dumps({"items": [row]}).encode(), owner=owner).entries[0]
     assert isinstance(entry, Work)

@@ -7,13 +7,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.service.engine.frames import FIELDS
-from assay.service.engine.intake import Intake
-from assay.service.engine.keys import item_key
+from assay.contract.item import ITEM_FIELDS, Item
+from assay.service.engine.intake.frames import FIELDS
+from assay.service.engine.intake.keys import item_key
+from assay.service.engine.intake.surrogates import replace_lone
+from assay.service.engine.intake.validate import Intake
+from assay.service.engine.intake.work import VerifierFacts, Work
 from assay.service.engine.settings import Limits
-from assay.service.engine.surrogates import replace_lone
-from assay.service.engine.work import VerifierFacts, Work
-from assay.wire.item import ITEM_FIELDS, Item
 
 FACTS = VerifierFacts(name="v", version=1, reads=frozenset(ITEM_FIELDS), sandboxed=False, cpu_s=1.0)
 INTAKE = Intake(catalogue={"v": FACTS}, limits=Limits(), resolve=lambda owner, digest: None)

@@ -8,7 +8,7 @@ import httpx
 import pytest_asyncio
 from fastapi import FastAPI
 
-from assay.service.app import create_app
+from assay.service.http.app import create_app
 from assay.service.settings import Settings
 
 JSON = {"content-type": "application/json"}

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from assay.wire.envelope import ScoreResponse, VerifierInfo
+from assay.contract.envelope import ScoreResponse, VerifierInfo
 
 from .conftest import JSON, exact, served
 

@@ -15,12 +15,12 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from assay.client import AsyncClient, RequestRefused
 from assay.client.grpc_transport import to_request
+from assay.contract import assay_pb2 as pb
 from assay.service.auth import KeyRing
 from assay.service.engine.engine import Engine
 from assay.service.front import Front
 from assay.service.rpc.server import SERVICE, serving_grpc
 from assay.service.settings import Settings
-from assay.wire import assay_pb2 as pb
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PLUGIN = str(Path(__file__).parents[1] / "engine/hostile.py")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import Settings, Slot, Supervisor, Unavailable
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.wire.references.code import CodeReference
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import Slot, Supervisor
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.code import CodeReference
 
 FILE = Path(__file__).parents[4] / "shared" / "cases" / "code.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []

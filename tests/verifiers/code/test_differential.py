@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import RunResult, RunSpec, Slot, Supervisor
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.code import CodeReference
 
 CASES = Path(__file__).parents[4] / "shared" / "cases" / "code.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import Slot, Supervisor
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.wire.references.code import CodeReference
 
 FILE = Path(__file__).parents[4] / "shared" / "data" / "HumanEval.jsonl.gz"
 ROWS = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()] if FILE.exists() else []

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.sandbox.guest.values import Members, Pairs
+from assay.sandbox.guest.values.codec import Members, Pairs
 from assay.verifiers.code.canonical import Unequal, canonical
 from assay.verifiers.code.joining import joined
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from assay.sandbox import Settings, Slot, Supervisor, Unavailable, cgroups
+from assay.contract.references.code import CodeReference
+from assay.sandbox import Settings, Slot, Supervisor, Unavailable
+from assay.sandbox.host import cgroups
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.wire.references.code import CodeReference
 
 RUNS = int(os.environ.get("ASSAY_HOSTILE_RUNS", "60"))
 CASES = Path(__file__).parents[4] / "shared" / "cases" / "code.jsonl"

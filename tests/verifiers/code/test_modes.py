@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import found_languages
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.verifiers.errors import InvalidItem, InvalidReference, SandboxUnavailable
-from assay.wire.references.code import CodeReference
 
 Judge = Callable[..., Verdict]
 needs_cpp = pytest.mark.skipif("cpp" not in found_languages(), reason="no C++ compiler here")

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from assay.contract.references.code import CodeReference
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.code import CodeReference
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("second_attack.jsonl").read_text().splitlines()]
 

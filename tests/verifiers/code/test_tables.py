@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import Settings, Slot, Supervisor, Unavailable, sci
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.wire.references.code import CodeReference
 
 pytestmark = pytest.mark.packages
 IMPORTS = "import numpy as np\nimport pandas as pd\n"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sandbox.guest import values
+from assay.contract.references.code import CodeReference
+from assay.sandbox.guest.values import codec as values
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import flags
 from assay.verifiers.code.asserts import _parse as asserts_parse
@@ -19,7 +20,6 @@ from assay.verifiers.code.extraction import last_fence
 from assay.verifiers.code.shared import _frames
 from assay.verifiers.code.spec import prepare
 from assay.verifiers.code.verifier import _extract
-from assay.wire.references.code import CodeReference
 
 EXTRACTED = {
     "one": ("```python\nprint(1)\n```", "print(1)\n"),

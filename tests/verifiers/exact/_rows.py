@@ -4,11 +4,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assay.contract.references.exact import ExactReference
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact import ExactVerifier
-from assay.wire.references.exact import ExactReference
 
 from .._scoring import shared_rows
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.contract.references.exact import ExactReference
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.exact.extractors import EXTRACTORS
-from assay.wire.references.exact import ExactReference
 
 from ._rows import VERIFIER, reward, verdict
 

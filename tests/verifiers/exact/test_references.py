@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.contract.references.exact import ExactReference
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.exact import ExactReference
 
 from ._rows import VERIFIER, reward
 

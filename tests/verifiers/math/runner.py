@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from assay.contract.references.math import MathReference
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import NoVerdict
 from assay.verifiers.math import MathVerifier
-from assay.wire.references.math import MathReference
 
 VERIFIER = MathVerifier()
 SHARED = Path(__file__).resolve().parents[4] / "shared"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.verifiers.math.runner import VERIFIER, auto, boxed, verdict
 
+from assay.contract.references.math import MathReference
 from assay.verifiers.candidate import Candidate
-from assay.wire.references.math import MathReference
 
 RIGHT = [
     ("42", "答案：42"),

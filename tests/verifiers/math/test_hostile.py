@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.verifiers.math.runner import VERIFIER, auto, boxed, rows, verdict
 
+from assay.contract.references.math import MathReference
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.extract.found import words
-from assay.wire.references.math import MathReference
 
 CODE = [
     "__import__('os').system('touch {path}')",
@@ -192,7 +192,7 @@ ENVIRONMENT = """
 import sys
 from assay.verifiers.math import MathVerifier
 from assay.verifiers.candidate import Candidate
-from assay.wire.references.math import MathReference
+from assay.contract.references.math import MathReference
 v = MathVerifier()
 spec = v.prepare(MathReference(answer="42"))
 assert v.verify(spec, Candidate.of("\\\\boxed{42}")).reward == 1.0

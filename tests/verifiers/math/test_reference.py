@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from assay.wire.references.math import MathReference
+from assay.contract.references.math import MathReference
 
 
 def test_every_field_is_documented() -> None:

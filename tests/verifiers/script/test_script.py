@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from assay.contract.references.script import ScriptReference
+from assay.contract.references.tool import ToolReference
 from assay.sandbox import Settings, Slot, Supervisor, Unavailable
 from assay.verifiers import Candidate, InvalidReference, Verdict
 from assay.verifiers.script import ScriptVerifier
 from assay.verifiers.tool import run as tool_run
 from assay.verifiers.tool.verifier import ToolVerifier
-from assay.wire.references.script import ScriptReference
-from assay.wire.references.tool import ToolReference
 
 from .._scoring import refused
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.wire.result import Result
+from assay.contract.result import Result
 
 Fault = Literal["row", "ours"]
 """`row`: sending it again cannot help. `ours`: it may, and was tried until the deadline."""

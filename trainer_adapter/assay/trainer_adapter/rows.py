@@ -17,8 +17,8 @@ from typing import Any
 
 from assay.client import ConfigurationError
 from assay.client.templates import MissingColumn, Row, RowFault, Written, template
+from assay.contract.item import ITEM_FIELDS
 from assay.trainer_adapter.grades import Grade
-from assay.wire.item import ITEM_FIELDS
 
 Source = str | Mapping[str, Any] | Callable[[Row], Any]
 """A template, or a function of the row. Functions must be picklable where the trainer pickles rewards."""

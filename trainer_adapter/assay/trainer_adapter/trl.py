@@ -23,7 +23,7 @@ from typing import Any
 from assay.client import Client
 from assay.client.templates import Row
 from assay.trainer_adapter.grades import Grade, Tally
-from assay.trainer_adapter.policy import AbstainPolicy
+from assay.trainer_adapter.missing import AbstainPolicy
 from assay.trainer_adapter.rows import RowMap, Source
 from assay.trainer_adapter.scorer import DEADLINE_S, Prepared, Scorer
 from assay.trainer_adapter.sessions import Target

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
+from assay.contract.base import Reference
 from assay.verifiers.candidate import Candidate
-from assay.wire.base import Reference
 
 R = TypeVar("R", bound=Reference)
 S = TypeVar("S")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from assay.contract.references.given import GivenReference
 from assay.verifiers.base import Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem
-from assay.wire.references.given import GivenReference
 
 
 @dataclass(frozen=True)

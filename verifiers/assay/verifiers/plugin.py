@@ -19,9 +19,9 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from assay.contract.base import Reference
 from assay.verifiers.base import Verdict, Verifier
 from assay.verifiers.candidate import Candidate
-from assay.wire.base import Reference
 
 Rule = Callable[[str, Mapping[str, Any]], float]
 

@@ -19,11 +19,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from assay.contract.base import Reference
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS
-from assay.wire.base import Reference
 
 _EVALUATES = frozenset({"eval", "exec", "compile", "parse_expr", "sympify", "lambdify", "parse_latex", "system"})
 _JUNK = ("", "nonsense", "0", "(", "[]", "None", "9" * 50)

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from assay.contract.envelope import VerifierInfo
 from assay.verifiers.base import Verifier
-from assay.wire.envelope import VerifierInfo
 
 BUILT_IN: dict[str, str] = {
     "code": "assay.verifiers.code:CodeVerifier",

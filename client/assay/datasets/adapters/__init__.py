@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from assay.client.cli._faults import Unusable
+from assay.cli.errors import Unusable
 from assay.datasets.adapters.base import Adapter, Fields, Options
 from assay.datasets.adapters.bfcl import BFCL
 from assay.datasets.adapters.competitive import APPS, CODE_CONTESTS, LIVE_CODE_BENCH

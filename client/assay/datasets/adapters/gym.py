@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assay.client.cli._faults import Unusable
+from assay.cli.errors import Unusable
 from assay.datasets.adapters.base import Adapter, Fields, Options, text
 from assay.datasets.records import Record, RecordFault
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.item import ITEM_FIELDS
 from assay.datasets.audit.golds import arguments, expectation, expected_calls, gold_of, verifier_of
 from assay.datasets.audit.mutants import mutants
 from assay.datasets.audit.policies import policies
-from assay.wire.item import ITEM_FIELDS
 
 Row = Mapping[str, Any]
 _OF_ROLLOUTS = frozenset(

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.client import AsyncClient
+from assay.contract.result import Result
 from assay.datasets.audit.findings import KINDS, Finding, Severity
 from assay.datasets.audit.golds import expected_calls
-from assay.datasets.audit.judge import judge
+from assay.datasets.audit.interpret import judge
 from assay.datasets.audit.probes import Depth, Probe, probes
 from assay.datasets.audit.texts import Prompts, TestSet, hints, tool_golds
 from assay.datasets.records import Record
-from assay.wire.result import Result
 
 BATCH_PROBES = 512
 UNDER_WAY = 3

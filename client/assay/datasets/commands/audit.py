@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.client.cli._connect import connect
-from assay.client.cli._escape import one_line
-from assay.client.cli._faults import DIFFERS, OK, Unusable
-from assay.client.cli._progress import Progress
+from assay.cli.connect import connect
+from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.escape import one_line
+from assay.cli.progress import Progress
 from assay.datasets.audit.findings import KINDS, Severity
 from assay.datasets.audit.probes import Depth
 from assay.datasets.audit.report import as_html, as_json

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from assay.client.cli._faults import Unusable
-from assay.client.cli._files import is_parquet
+from assay.cli.errors import Unusable
+from assay.cli.files import is_parquet
 from assay.datasets.curate import Rules, Tally, for_sft, in_band, pairs, prompts
 from assay.datasets.curate.report import as_html, as_json
 from assay.datasets.curate.shapes import RL, SFT, flat_rl, trl_pair

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.client.cli._escape import one_line
-from assay.client.cli._faults import DIFFERS, OK, Unusable
-from assay.client.cli._files import open_rows
-from assay.client.cli._rows import Row
+from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.escape import one_line
+from assay.cli.files import open_rows
+from assay.cli.rows import Row
 from assay.datasets.changes import Changes
 
 

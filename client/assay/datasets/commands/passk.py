@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.client.cli._escape import one_line
-from assay.client.cli._faults import Unusable
-from assay.client.cli._files import open_rows
+from assay.cli.errors import Unusable
+from assay.cli.escape import one_line
+from assay.cli.files import open_rows
 from assay.datasets.curate.rollouts import group_of
 from assay.datasets.passk import Samples, interval
 

@@ -13,14 +13,14 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.connect import WINDOW, connect
+from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.explanation import explain
+from assay.cli.files import JsonlSink, is_parquet, open_output, open_rows
+from assay.cli.pipeline import score_rows
+from assay.cli.progress import Progress
+from assay.cli.rows import Row
 from assay.client import AsyncClient
-from assay.client.cli._connect import WINDOW, connect
-from assay.client.cli._explain import explain
-from assay.client.cli._faults import DIFFERS, OK, Unusable
-from assay.client.cli._files import JsonlSink, is_parquet, open_output, open_rows
-from assay.client.cli._pipeline import score_rows
-from assay.client.cli._progress import Progress
-from assay.client.cli._rows import Row
 from assay.datasets.changes import Changes
 from assay.datasets.commands.diff import print_changes
 

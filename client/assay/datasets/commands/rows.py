@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.client.cli._escape import one_line
-from assay.client.cli._faults import DIFFERS, OK, Unusable
-from assay.client.cli._files import STREAM, open_output
+from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.escape import one_line
+from assay.cli.files import STREAM, open_output
 from assay.datasets.adapters import ADAPTERS, Options, convert, find
 from assay.datasets.adapters.gym import generated
 from assay.datasets.records import Record, read

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.client.cli._faults import Unusable
-from assay.client.cli._files import open_rows
-from assay.client.cli._rows import Row
+from assay.cli.errors import Unusable
+from assay.cli.files import open_rows
+from assay.cli.rows import Row
 
 
 @dataclass(frozen=True)

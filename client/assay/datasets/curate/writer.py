@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from assay.client.cli._faults import Unusable
-from assay.client.cli._files import is_parquet
-from assay.client.cli._parquet import arrow
+from assay.cli.errors import Unusable
+from assay.cli.files import is_parquet
+from assay.cli.parquet import arrow
 
 _BATCH = 1000
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -16,15 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from assay.service.engine.cache import ReferenceStore, VerdictCache
-from assay.service.engine.dispatch import Dispatcher
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
-from assay.service.engine.intake import Intake
-from assay.service.engine.keys import item_key
-from assay.service.engine.protocol import Report
+from assay.service.engine.intake.keys import item_key
+from assay.service.engine.intake.validate import Intake
+from assay.service.engine.intake.work import Batch, Fault, VerifierFacts, Work
+from assay.service.engine.schedule.cache import ReferenceStore, VerdictCache
+from assay.service.engine.schedule.dispatch import Dispatcher
+from assay.service.engine.schedule.tickets import Scored, Submission, Ticket, Waiter, works
 from assay.service.engine.settings import EngineSettings
-from assay.service.engine.tickets import Scored, Submission, Ticket, Waiter, works
-from assay.service.engine.work import Batch, Fault, VerifierFacts, Work
+from assay.service.engine.workers.protocol import Report
 
 WATCH_S = 0.05
 RATE_MEMORY = 0.9

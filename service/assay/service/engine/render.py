@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from assay.service.engine.frames import json_of
-from assay.service.engine.protocol import Report
-from assay.service.engine.tickets import Scored, Submission
-from assay.service.engine.work import Fault, Work
-from assay.wire.result import outcome_of
+from assay.contract.result import outcome_of
+from assay.service.engine.intake.frames import json_of
+from assay.service.engine.intake.work import Fault, Work
+from assay.service.engine.schedule.tickets import Scored, Submission
+from assay.service.engine.workers.protocol import Report
 
 
 class ErrorFrame(Struct):

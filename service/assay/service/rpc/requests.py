@@ -13,10 +13,10 @@ import msgspec
 from google.protobuf.message import DecodeError
 from msgspec import UNSET
 
-from assay.service.engine.codecs import IllTyped
+from assay.contract import assay_pb2 as pb
 from assay.service.engine.errors import EnvelopeFault
-from assay.service.engine.frames import ItemFrame, OptionsFrame, json_of
-from assay.wire import assay_pb2 as pb
+from assay.service.engine.intake.codecs import IllTyped
+from assay.service.engine.intake.frames import ItemFrame, OptionsFrame, json_of
 
 _PLAIN = ("id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated")
 
@@ -29,14 +29,14 @@ class PbCodec:
         raise msgspec.DecodeError("a protobuf message is decoded already")
 
     def text_or_json(self, raw: Any) -> str | bytes:
-        """See `assay.service.engine.codecs.Codec`."""
+        """See `assay.service.engine.intake.codecs.Codec`."""
         if isinstance(raw, bytes) and not raw.lstrip().startswith(b"["):
             raise IllTyped("a list of messages")
         value: str | bytes = raw
         return value
 
     def json(self, raw: Any) -> bytes:
-        """See `assay.service.engine.codecs.Codec`."""
+        """See `assay.service.engine.intake.codecs.Codec`."""
         return raw if isinstance(raw, bytes) else json_of(raw)
 
     def size(self, raw: Any) -> int:

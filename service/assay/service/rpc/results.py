@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
+from assay.contract import assay_pb2 as pb
 from assay.service.engine.render import ErrorFrame, ResultFrame, stats
-from assay.wire import assay_pb2 as pb
 
 _OUTCOMES = {
     "correct": pb.OUTCOME_CORRECT,

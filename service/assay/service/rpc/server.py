@@ -18,18 +18,18 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
+from assay.contract import assay_pb2 as pb
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.errors import EngineError
-from assay.service.engine.frames import json_of
+from assay.service.engine.intake.frames import json_of
+from assay.service.engine.intake.work import Batch
 from assay.service.engine.render import as_bin
-from assay.service.engine.tickets import Submission
-from assay.service.engine.work import Batch
+from assay.service.engine.schedule.tickets import Submission
 from assay.service.front import Front
-from assay.service.problems import problem, problem_of
+from assay.service.http.problems import problem, problem_of
 from assay.service.rpc.requests import PbCodec, frame, frames, parsed
 from assay.service.rpc.results import response, result
 from assay.service.settings import Settings
-from assay.wire import assay_pb2 as pb
 
 SERVICE = "assay.v1.Scorer"
 STATUSES = {

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo.batch import Batch
-from assay.trainer_adapter.grpo.config import Lora, Model
 from assay.trainer_adapter.grpo.kernels import Backend
 from assay.trainer_adapter.grpo.kernels.linear import product32
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows
-from assay.trainer_adapter.grpo.objective import head_loss, logits_loss, token_logp
+from assay.trainer_adapter.grpo.objective.backend import head_loss, logits_loss, token_logp
+from assay.trainer_adapter.grpo.objective.batch import Batch
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.run.config import Lora, Model
 
 _SCALED_HEADS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
 LOGP_ROWS = 4096

@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from assay.contract.references.code import AssertsTest
 from assay.sandbox import Limits, RunResult, RunSpec, Status, Unavailable
-from assay.sandbox.execution import pipe
+from assay.sandbox.host.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.runs import Candidacy, until_failure
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.code import AssertsTest
 
 _READY = b"ready\n"
 _C_EXTRA_S, _T_EXTRA_S = 1.0, 3.0
@@ -100,8 +100,8 @@ def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]
         descriptors=(to_c[0], to_t[1]), **common,
     )  # fmt: skip
     tests = RunSpec(
-        action="judge", blobs=[test_code], limits=_limits_of_tests(candidacy.limits), outputs=1,
-        descriptors=(to_t[0], to_c[1]), role="judge", **common,
+        action="tests", blobs=[test_code], limits=_limits_of_tests(candidacy.limits), outputs=1,
+        descriptors=(to_t[0], to_c[1]), role="tests", **common,
     )  # fmt: skip
     results = candidacy.slot.run_together([program, tests], close_after_start=[*to_c, *to_t])
     return results[0], results[1]
@@ -121,7 +121,7 @@ def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]
     """`trust: low`: tests and program in one process."""
     head = {**_SOLUTION, "low_trust": True}
     spec = RunSpec(
-        action="judge", head=head, blobs=[test_code, candidacy.source], limits=candidacy.limits, outputs=1,
+        action="tests", head=head, blobs=[test_code, candidacy.source], limits=candidacy.limits, outputs=1,
         environment=candidacy.spec.reference.env, owner=candidacy.owner,
     )  # fmt: skip
     spec = replace(spec, head={**head, "files": [["solution.py", 0o644, 0]]})

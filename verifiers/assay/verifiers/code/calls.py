@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.contract.references.code import FunctionTest
 from assay.sandbox import RunResult, RunSpec
-from assay.sandbox.guest import values
+from assay.sandbox.guest.values import codec as values
 from assay.verifiers.code.compare import value_rule
 from assay.verifiers.code.outcome import TestOutcome
 from assay.verifiers.code.runs import Candidacy, judged
-from assay.wire.references.code import FunctionTest
 
 MAX_ANSWER_BYTES = 8 << 20
 MAX_ANSWER_NODES = 2_500_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from assay.sandbox.guest.values import Chain, Members, Pairs, Tree
+from assay.sandbox.guest.values.codec import Chain, Members, Pairs, Tree
 
 
 class Unequal(ValueError):

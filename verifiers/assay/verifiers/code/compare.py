@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest.values import Chain, Members, Opaque, Pairs, Tree
+from assay.sandbox.guest.values.codec import Chain, Members, Opaque, Pairs, Tree
 from assay.verifiers.code.canonical import Unequal, canonical
 
 OutputRule = Callable[[bytes, bytes], bool]

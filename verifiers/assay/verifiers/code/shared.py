@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 
+from assay.contract.references.code import StdioTest
 from assay.sandbox import RunResult, RunSpec
 from assay.verifiers.code import calls
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.runs import Candidacy
-from assay.wire.references.code import StdioTest
 
 
 def possible(candidacy: Candidacy) -> bool:

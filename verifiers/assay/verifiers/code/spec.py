@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.contract.references.code import AssertsTest, CodeReference, FunctionTest, Judge, StdioTest
 from assay.sandbox import CEILINGS, Limits, LimitTooHigh, check_limits, language_table
-from assay.sandbox.guest.calls import Builder, ListNode, TreeNode
-from assay.sandbox.guest.values import Chain, Encoder, TooLarge, Tree, flatten_chain, flatten_tree
+from assay.sandbox.guest.values.codec import Chain, Encoder, TooLarge, Tree, flatten_chain, flatten_tree
+from assay.sandbox.guest.zygote.calls import Builder, ListNode, TreeNode
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.code import AssertsTest, CodeReference, FunctionTest, Judge, StdioTest
 
 _MODES = {"stdio": StdioTest, "function": FunctionTest, "asserts": AssertsTest}
 _RULES = {"stdio": ("lines", "tokens", "exact", "float"), "function": ("json", "float")}

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from assay.contract.references.code import StdioTest
 from assay.sandbox import RunResult, RunSpec, program
-from assay.verifiers.code import judges, shared
+from assay.verifiers.code import checkers as judges
+from assay.verifiers.code import shared
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import TestOutcome
 from assay.verifiers.code.runs import Candidacy, judged, until_failure
-from assay.wire.references.code import StdioTest
 
 _CODE_FD = 3
 

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable
 from typing import ClassVar
 
+from assay.contract.references.code import CodeReference
 from assay.sandbox import (
     CompileFailed,
     Limits,
@@ -29,7 +30,6 @@ from assay.verifiers.code.outcome import TestOutcome, verdict_of
 from assay.verifiers.code.runs import Candidacy
 from assay.verifiers.code.spec import MAX_CODE_BYTES, Spec
 from assay.verifiers.errors import InvalidItem, SandboxUnavailable
-from assay.wire.references.code import CodeReference
 
 _MODES: dict[str, Callable[[Candidacy], list[TestOutcome]]] = {
     "stdio": stdio.run,

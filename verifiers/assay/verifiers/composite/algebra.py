@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from assay.contract.references.composite import Combine, Part
 from assay.verifiers.errors import InvalidReference
-from assay.wire.references.composite import Combine, Part
 
 
 def check(combine: Combine, names: Sequence[str]) -> None:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from assay.contract.references.composite import Part
+from assay.contract.result import outcome_of
 from assay.verifiers.base import Verdict
 from assay.verifiers.registry import AnyVerifier
-from assay.wire.references.composite import Part
-from assay.wire.result import outcome_of
 
 SHOWN = 2000
 """Characters of what a part extracted that its entry carries, at most."""

@@ -14,6 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
+from assay.contract.base import Reference
+from assay.contract.references.composite import Combine, CompositeReference, Part
 from assay.verifiers import presets, strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
@@ -22,8 +24,6 @@ from assay.verifiers.composite.parts import part_of
 from assay.verifiers.errors import InvalidReference, NoVerdict
 from assay.verifiers.registry import AnyVerifier, Registry
 from assay.verifiers.sandboxing import require_slot
-from assay.wire.base import Reference
-from assay.wire.references.composite import Combine, CompositeReference, Part
 
 DEPTH = 4
 _STUCK_S = 10.0

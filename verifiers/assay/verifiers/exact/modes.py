@@ -12,11 +12,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.references.exact import ExactReference, Tolerance
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.choices import LETTERS, Choices, clean
 from assay.verifiers.exact.normalisers import normalise
 from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, one_to_one, parse_number
-from assay.wire.references.exact import ExactReference, Tolerance
 
 MEMBERS = 100_000
 """Members of a set or list, at most; a longer answer is none."""

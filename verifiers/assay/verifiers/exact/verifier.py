@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from assay.contract.references.exact import ExactReference
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Answer, Candidate
 from assay.verifiers.errors import InvalidReference
@@ -17,7 +18,6 @@ from assay.verifiers.exact.extractors import EXTRACTORS, MARKS, Extractor
 from assay.verifiers.exact.modes import COMMON, OPTIONS, Reader, as_text, reader_of
 from assay.verifiers.exact.numbers import Interval, Number, to_text
 from assay.verifiers.extract import Found
-from assay.wire.references.exact import ExactReference
 
 EXTRACTED = 1_000
 """Code points of the extracted text that a result carries, at most."""

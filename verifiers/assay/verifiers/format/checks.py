@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.format.judged import Judged
 from assay.verifiers.format.plain import composed, folded, visible
+from assay.verifiers.format.regions import Judged
 from assay.verifiers.format.relations import RELATIONS
 from assay.verifiers.format.words import EDGES, bare_word, count_words, is_word_char
 

@@ -15,9 +15,9 @@ from itertools import chain, pairwise
 from typing import Any, TypeVar
 
 from assay.verifiers.format.emoji import begins_with_emoji, ends_with_emoji
-from assay.verifiers.format.judged import Judged
 from assay.verifiers.format.nesting import bracket_depth, quote_depth
 from assay.verifiers.format.plain import composed, folded, unaccented
+from assay.verifiers.format.regions import Judged
 from assay.verifiers.format.relations import RELATIONS
 from assay.verifiers.format.sentences import sentences, split_sentences
 from assay.verifiers.format.stop_words import STOP_WORDS

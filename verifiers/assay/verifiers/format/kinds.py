@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay.verifiers.format import checks, instructions, languages
-from assay.verifiers.format.judged import Judged
 from assay.verifiers.format.plain import folded, is_blank
+from assay.verifiers.format.regions import Judged
 
 Check = Callable[[Any, Judged], bool]
 

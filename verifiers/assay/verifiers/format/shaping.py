@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from assay.contract.references.format import CosineLength, Repetition, SoftOverlong
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem
-from assay.wire.references.format import CosineLength, Repetition, SoftOverlong
 
 
 def soft_overlong(term: SoftOverlong, candidate: Candidate) -> float:

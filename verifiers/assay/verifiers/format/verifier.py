@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.references.format import CosineLength, FormatReference
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.format import languages, shaping, thinking
-from assay.verifiers.format.judged import Judged, Regions
 from assay.verifiers.format.kinds import FAULTS, TEXT_CHECKS
-from assay.wire.references.format import CosineLength, FormatReference
+from assay.verifiers.format.regions import Judged, Regions
 
 SHAPING = frozenset({"soft_overlong", "cosine_length", "repetition"})
 Rewards = Mapping[str, float]

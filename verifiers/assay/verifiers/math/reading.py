@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.verifiers.extract.found import words
-from assay.verifiers.math import announcing, units
-from assay.verifiers.math._cursor import END
-from assay.verifiers.math.exact import NoValue
-from assay.verifiers.math.nodes import Node, Num, Unparsed, neg
-from assay.verifiers.math.parser import parse
-from assay.verifiers.math.phrases import unit_phrase
-from assay.verifiers.math.scalar import Scalar
-from assay.verifiers.math.shapes import value_of
-from assay.verifiers.math.tokens import Token, decimal, tokenise
-from assay.verifiers.math.values import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
+from assay.verifiers.math.answer import announcing
+from assay.verifiers.math.equality.exact import NoValue
+from assay.verifiers.math.equality.scalar import Scalar
+from assay.verifiers.math.syntax import units
+from assay.verifiers.math.syntax._cursor import END
+from assay.verifiers.math.syntax.nodes import Node, Num, Unparsed, neg
+from assay.verifiers.math.syntax.parser import parse
+from assay.verifiers.math.syntax.phrases import unit_phrase
+from assay.verifiers.math.syntax.tokens import Token, decimal, tokenise
+from assay.verifiers.math.values.kinds import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
+from assay.verifiers.math.values.shapes import value_of
 
 _PLAIN = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?")
 _LONGEST_ANNOUNCEMENT = 14

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from assay.contract.references.math import MathReference
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.math.compare import Comparison
-from assay.verifiers.math.extraction import Extraction, extract
+from assay.verifiers.math.answer.extraction import Extraction, extract
+from assay.verifiers.math.equality.compare import Comparison
 from assay.verifiers.math.reading import (
     Reading,
     choice_letter,
@@ -28,9 +29,8 @@ from assay.verifiers.math.reading import (
     second_reading,
 )
 from assay.verifiers.math.rules import LENIENT, STRICT, Rules
-from assay.verifiers.math.tokens import MAX_TEXT
-from assay.verifiers.math.values import Measured, Members, Nothing, One, Opaque
-from assay.wire.references.math import MathReference
+from assay.verifiers.math.syntax.tokens import MAX_TEXT
+from assay.verifiers.math.values.kinds import Measured, Members, Nothing, One, Opaque
 
 NOTHING: Mapping[str, Any] = {}
 _INTEGER = re.compile(r"[-+]?\d{1,18}(?:\.0*)?")

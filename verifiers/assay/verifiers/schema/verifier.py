@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.references.schema import SchemaReference
 from assay.verifiers import strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Candidate
@@ -18,7 +19,6 @@ from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, exact_value, has_matchers
 from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.reading import read
-from assay.wire.references.schema import SchemaReference
 
 _FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 

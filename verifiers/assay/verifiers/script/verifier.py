@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.contract.references.script import ScriptReference
 from assay.sandbox import CEILINGS, Limits, LimitTooHigh, check_limits, slot
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate, Message
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.sandboxing import OpenSlot, Ran, run_on_values
 from assay.verifiers.script.driver import DRIVER
-from assay.wire.references.script import ScriptReference
 
 _REASON = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OWNERS = 64

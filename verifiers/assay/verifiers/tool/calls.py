@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.contract.references.tool import Expectation
 from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem, InvalidReference
@@ -12,7 +13,6 @@ from assay.verifiers.tool.matching import Spare, all_matched, matches_any_order,
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.paths import parse_path, without
 from assay.verifiers.tool.reading import Reply
-from assay.wire.references.tool import Expectation
 
 
 def calls(expect: Expectation, context: Context, field: str) -> Judge:

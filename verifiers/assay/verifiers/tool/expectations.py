@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay.contract.references.tool import EXPECTATION_OPTIONS, Expectation
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.tool import calls, results, run
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.reading import Reply
-from assay.wire.references.tool import EXPECTATION_OPTIONS, Expectation
 
 _DEPTH = 4
 

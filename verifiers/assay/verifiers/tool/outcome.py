@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assay.contract.references.tool import ExpectedCall
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers import compile_matcher
 from assay.verifiers.tool.attempts import Options
 from assay.verifiers.tool.matching import Wanted
 from assay.verifiers.tool.reading import Reply
-from assay.wire.references.tool import ExpectedCall
 
 
 @dataclass(frozen=True)

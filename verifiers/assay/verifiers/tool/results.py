@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from assay.contract.references.tool import Expectation
 from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
@@ -24,7 +25,6 @@ from assay.verifiers.matchers import compile_matcher, compile_schema, exact_valu
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.paths import parse_path, values_at
 from assay.verifiers.tool.reading import Recorded, Reply
-from assay.wire.references.tool import Expectation
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ERROR_KEYS = ("error", "errors", "is_error", "isError")

@@ -9,6 +9,7 @@ An implementation that fails before any call is the row's fault.
 
 from __future__ import annotations
 
+from assay.contract.references.tool import Expectation
 from assay.sandbox import Limits
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
@@ -16,7 +17,6 @@ from assay.verifiers.matchers import compile_matcher
 from assay.verifiers.sandboxing import run_on_values
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.reading import Reply
-from assay.wire.references.tool import Expectation
 
 LIMITS = Limits(wall_s=10.0, memory_mb=512)
 WALL_S = 120.0

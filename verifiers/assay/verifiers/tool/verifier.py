@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.references.tool import ToolReference
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
@@ -19,7 +20,6 @@ from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.expectations import prepare_expectation, runs_programs, wall_s_of
 from assay.verifiers.tool.outcome import Context, Judge, Outcome
 from assay.verifiers.tool.reading import Reply, read
-from assay.wire.references.tool import ToolReference
 
 SHOWN_CALLS = 32
 

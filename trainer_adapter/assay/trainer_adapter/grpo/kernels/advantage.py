@@ -11,8 +11,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.advantages import EPS, SPREAD, Advantages, Kind, group_advantages
 from assay.trainer_adapter.grpo.kernels import Backend, use_triton
+from assay.trainer_adapter.grpo.objective.advantages import EPS, SPREAD, Advantages, Kind, group_advantages
 
 KINDS = {"group_std": 0, "group": 1, "rloo": 2}
 

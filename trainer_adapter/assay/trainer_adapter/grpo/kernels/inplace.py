@@ -13,7 +13,7 @@ from torch import Tensor
 
 from assay.trainer_adapter.grpo.kernels import logits as kernel
 from assay.trainer_adapter.grpo.kernels.linear import Job, Stats, slopes
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
 
 
 class InPlaceLoss(torch.autograd.Function):

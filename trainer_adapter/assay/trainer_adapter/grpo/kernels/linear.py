@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.kernels import logits as kernel
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows, loss_of
-from assay.trainer_adapter.grpo.segments import lengths_of, offsets_of, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, loss_of
+from assay.trainer_adapter.grpo.objective.segments import lengths_of, offsets_of, segment_sum, spread
 
 CHUNK = 4096
 ALIGN = 64

@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
 
 FORWARD, BOTH, BACKWARD = 0, 1, 2
 SURROGATES = {"clip": 0, "cispo": 1, "sapo": 2}

@@ -1,0 +1,99 @@
+"""`assay check`: rows that carry what is expected of them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.connect import WINDOW, connect
+from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.escape import one_line
+from assay.cli.files import open_rows
+from assay.cli.pipeline import score_rows
+from assay.cli.rows import Row
+from assay.client._async import AsyncClient
+
+WITHIN = 1e-6
+REFUSALS = ("invalid_reference", "invalid_item")
+
+
+def check(
+    cases: Annotated[str, typer.Argument(help="JSONL or Parquet file of rows with `expected`; - for stdin.")],
+    minimum: Annotated[
+        float | None, typer.Option("--min", min=0, max=1, help="Pass from this share on. Default: all.")
+    ] = None,
+    server: Annotated[
+        list[str] | None, typer.Option(help="URL of a service; repeat it for fail-over. Default: embedded.")
+    ] = None,
+    verifiers: Annotated[
+        list[str] | None, typer.Option(help="A Python file with verifiers of your own (embedded).")
+    ] = None,
+) -> None:
+    """Score rows that carry `expected`; print those that differ, and last right/total."""
+    client = connect(server or [], plugins=verifiers or [])
+    right, total, skipped = asyncio.run(_check(client, cases))
+    if not total:
+        raise Unusable("no row carries `expected`", source=cases)
+    if skipped:
+        print(f"assay: {skipped} rows carry no `expected` and were left out", file=sys.stderr)
+    print(f"{right}/{total}")
+    passed = right == total if minimum is None else right / total >= minimum
+    raise typer.Exit(OK if passed else DIFFERS)
+
+
+def agrees(expected: Any, result: Mapping[str, Any]) -> bool:
+    """Whether a result is what the row expects: a number, null, `"refused"`, or one of a list of these."""
+    if isinstance(expected, list):
+        return any(agrees(alternative, result) for alternative in expected)
+    reward = result.get("reward")
+    if expected == "refused":
+        return reward is None and (result.get("error") or {}).get("code") in REFUSALS
+    if expected is None or reward is None:
+        return expected is None and reward is None
+    return bool(abs(reward - expected) <= WITHIN)
+
+
+def check_expected(value: Any, row: Row, source: str) -> None:
+    """Refuse a row whose `expected` says nothing. Raises `Unusable`."""
+    for alternative in value if isinstance(value, list) and value else [value]:
+        number = isinstance(alternative, int | float) and not isinstance(alternative, bool)
+        if not (number or alternative is None or alternative == "refused"):
+            raise Unusable('`expected` is a number, null, "refused", or a list of these', line=row.line, source=source)
+
+
+async def _check(client: AsyncClient, source: str) -> tuple[int, int, int]:
+    right = total = 0
+    skipped = Counter[str]()
+    async with client:
+        with open_rows(source) as rows:
+            async for scored in score_rows(client, _with_expected(rows, source, skipped), window=WINDOW):
+                for row in scored.rows:
+                    result = scored.answers[row.index].fields
+                    total += 1
+                    if agrees(row.value("expected"), result):
+                        right += 1
+                    else:
+                        _print(row, result)
+    return right, total, skipped.total()
+
+
+def _with_expected(rows: Iterable[Row], source: str, skipped: Counter[str]) -> Iterator[Row]:
+    for row in rows:
+        if "expected" not in row.spans:
+            skipped["no expected"] += 1
+            continue
+        check_expected(row.value("expected"), row, source)
+        yield row
+
+
+def _print(row: Row, result: Mapping[str, Any]) -> None:
+    error = result.get("error")
+    why = f"{error.get('code')}: {error.get('message')}" if error else str(result.get("reason"))
+    extracted = one_line(str(result.get("extracted")), limit=60)
+    line = f"{row.id}: expected {row.raw('expected')}, got {result.get('reward')} ({why}; extracted {extracted})"
+    print(one_line(line, limit=400), file=sys.stdout, flush=True)

@@ -1,0 +1,53 @@
+"""`assay demo`: a bundled sample of real completions, scored and explained."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.commands.check import agrees
+from assay.cli.connect import WINDOW, connect
+from assay.cli.explanation import explain
+from assay.cli.files import count, open_rows
+from assay.cli.pipeline import score_rows
+from assay.cli.summary import Summary
+from assay.client._async import AsyncClient
+
+SAMPLE = "gsm8k.jsonl"
+PER_OUTCOME = 1
+"""Verdicts explained of each outcome."""
+SHOWN = frozenset({"correct", "incorrect", "no_verdict"})
+
+
+def demo(
+    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
+) -> None:
+    """Score 40 completions of real models on GSM8K, and explain a right and a wrong one."""
+    print("40 answers that two real models gave to problems of GSM8K (MIT licence, OpenAI):\n")
+    with as_file(files("assay.cli") / "sample" / SAMPLE) as sample:
+        asyncio.run(_demo(connect(server or []), sample))
+
+
+async def _demo(client: AsyncClient, sample: Path) -> None:
+    summary, agreed, shown = Summary(), 0, dict.fromkeys(SHOWN, 0)
+    with open_rows(str(sample)) as rows:
+        every = list(rows)
+    async with client:
+        async for scored in score_rows(client, every, window=WINDOW, explain={row.id for row in every}):
+            count(summary, scored)
+            for row in scored.rows:
+                result = scored.answers[row.index].fields
+                agreed += agrees(row.value("expected"), result)
+                outcome = str(result.get("outcome"))
+                if shown.get(outcome, PER_OUTCOME) < PER_OUTCOME:
+                    shown[outcome] += 1
+                    explain(row, result, sys.stdout)
+    print()
+    summary.print(sys.stdout)
+    print(f"\n{agreed} of {len(every)} verdicts agree with the published labels.")
+    print("Score rows of your own:  assay score ROWS.jsonl -o OUT.jsonl")

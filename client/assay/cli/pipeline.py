@@ -1,0 +1,93 @@
+"""Rows in, rows and answers out, in order, with a bounded window of requests under way.
+
+A pipe is read in a thread, so that a slow one does not hold up what is in flight; a file is read in
+place, for two threads that take turns cost more than the reading.
+Bad input ends the run only after every row before it is through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.cli.errors import Unusable
+from assay.cli.rows import Row
+from assay.client._async import AsyncClient
+from assay.client._core import Chunk
+from assay.client.answers import Answer
+from assay.client.chunks import chunks
+from assay.client.deadline import Deadline
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A chunk of rows; the answers of those that were sent, by row index."""
+
+    rows: list[Row]
+    answers: dict[int, Answer]
+
+
+async def score_rows(
+    client: AsyncClient,
+    rows: Iterable[Row],
+    *,
+    window: int,
+    explain: Collection[str] = (),
+    deadline_s: float | None = None,
+    defaults: bytes | None = None,
+    slow: bool = False,
+) -> AsyncIterator[Scored]:
+    """Score the rows that are not settled."""
+    guarded = Guarded(rows)
+    source = chunks(guarded)
+    pending: deque[asyncio.Task[Scored]] = deque()
+    more = True
+    try:
+        while more or pending:
+            while more and len(pending) < window:
+                chunk = await asyncio.to_thread(_next, source) if slow else _next(source)
+                more = chunk is not None
+                if chunk is not None:
+                    pending.append(asyncio.create_task(_score(client, chunk, explain, deadline_s, defaults)))
+            if pending:
+                yield await pending.popleft()
+        if guarded.fault is not None:
+            raise guarded.fault
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+class Guarded:
+    """Rows up to the first that cannot be used; the fault is kept for later."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+        self.fault: Unusable | None = None
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self._rows
+        except Unusable as error:
+            self.fault = error
+
+
+def _next(source: Iterator[list[Row]]) -> list[Row] | None:
+    return next(source, None)
+
+
+async def _score(
+    client: AsyncClient,
+    rows: list[Row],
+    explain: Collection[str],
+    deadline_s: float | None,
+    defaults: bytes | None,
+) -> Scored:
+    items = [row.item(explain=row.id in explain) for row in rows if row.settled is None]
+    if not items:
+        return Scored(rows, {})
+    answers = await client.core().score(Chunk(items=items, deadline=Deadline(deadline_s), defaults=defaults))
+    return Scored(rows, {int(answer.id): answer for answer in answers})

@@ -1,0 +1,120 @@
+"""`--resume`: what an earlier run left behind, checked line by line against the input.
+
+Every complete line of the output must start with the input row of its place, and its verifiers must be
+the ones that are there now; else nothing is touched and the run is refused. A torn last line is cut.
+First the missing rows are appended; then, in a second pass into a file beside it that replaces the
+output at the end, rows whose null is retryable are scored again. A kill at any moment loses only work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from typing import Any, BinaryIO
+
+from assay.cli.errors import Unusable
+from assay.cli.rows import Row
+from assay.cli.summary import Summary
+from assay.contract.rawjson import NotJson, whole_object
+
+
+@dataclass
+class Survey:
+    """What is there: `rows` complete lines in `size` bytes, and which are to be scored again."""
+
+    rows: int = 0
+    size: int = 0
+    retryable: array[int] = field(default_factory=lambda: array("Q"))
+    verifiers: set[str] = field(default_factory=set)
+    summary: Summary = field(default_factory=Summary)
+
+
+def survey(output: str, rows: Iterable[Row], *, slim: bool) -> Survey:
+    """Read an earlier output beside its input. Raises `Unusable` where they do not belong together."""
+    found = Survey()
+    if not os.path.exists(output):
+        return found
+    with open(output, "rb") as stream:
+        for line, row in zip_longest(_complete(stream), rows):
+            if line is None:
+                break
+            if row is None:
+                raise Unusable("the output has more rows than the input", source=output)
+            _check(found, line, row, output=output, slim=slim)
+    return found
+
+
+def _complete(stream: BinaryIO) -> Iterator[bytes]:
+    """Lines that end in a line feed; the torn rest is left out."""
+    for line in stream:
+        if line.endswith(b"\n"):
+            yield line
+
+
+def _check(found: Survey, line: bytes, row: Row, *, output: str, slim: bool) -> None:
+    result = result_of(line, row, slim=slim)
+    if result is None:
+        raise Unusable(
+            f"is not the result of line {row.line} of the input: input or --slim changed; start afresh",
+            line=found.rows + 1,
+            source=output,
+        )
+    error = result.get("error") or {}
+    if error.get("retryable"):
+        found.retryable.append(found.rows)
+    else:
+        found.summary.add(result)
+    if "@" in str(result.get("verifier")):
+        found.verifiers.add(str(result["verifier"]))
+    found.rows += 1
+    found.size += len(line)
+
+
+def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
+    """The result in an output line, or None if it is not this row's."""
+    head = row.head(slim=slim)
+    start = head + ("" if head == "{" else ",") + '"result":'
+    try:
+        text = line.decode().rstrip("\n")
+        if not text.startswith(start):
+            return None
+        members, _ = whole_object("{" + text[len(start) - len('"result":') :])
+        result = json.loads(text[len(start) : -1])
+    except (NotJson, UnicodeDecodeError, ValueError):
+        return None
+    return result if list(members) == ["result"] and isinstance(result, dict) else None
+
+
+def check_version(verifier: str, offered: Mapping[str, int]) -> None:
+    """Refuse to mix verdicts of two versions of one verifier. Raises `Unusable`."""
+    name, _, version = verifier.rpartition("@")
+    if name in offered and str(offered[name]) != version:
+        raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh")
+
+
+def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:
+    """The rows that have no line yet."""
+    return islice(iter(rows), found.rows, None)
+
+
+def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
+    """All rows with the lines they have, except those to be scored again."""
+    again = iter(retryable)
+    due = next(again, None)
+    with open(output, "rb") as stream:
+        for row, line in zip(rows, stream, strict=True):
+            if row.index == due:
+                due = next(again, None)
+            else:
+                row.settled = line.decode().rstrip("\n")
+            yield row
+
+
+def cut(output: str, size: int) -> None:
+    """Cut a torn tail."""
+    if os.path.exists(output):
+        os.truncate(output, size)

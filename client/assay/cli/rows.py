@@ -1,0 +1,150 @@
+"""Rows of a file: each line one JSON object, kept as its own text and the spans of its members.
+
+Nothing is decoded that need not be: the item that is sent and the line that is written are made of raw
+slices, so integers, floats and key order pass byte-exact. Memory is that of the rows in flight.
+An `id` names a row for people; what travels is the row's index, so a file may repeat ids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from assay.cli.columns import misnamed
+from assay.cli.errors import Unusable
+from assay.client.answers import Answer
+from assay.client.items import Encoded
+from assay.contract.item import ITEM_FIELDS
+from assay.contract.rawjson import NotJson, member_spans, split_object
+
+LONGEST_LINE = 256 << 20
+"""Bytes."""
+SLIM = frozenset({"completion", "prompt", "reference", "result"})
+"""Members that `--slim` leaves out (`result` is always written anew)."""
+_SENT = frozenset(ITEM_FIELDS) - {"id", "reference"}
+
+
+@dataclass(slots=True)
+class Row:
+    """One row. `settled` is its finished output line, where an earlier run scored it."""
+
+    index: int
+    line: int
+    text: str
+    spans: dict[str, tuple[int, int]]
+    id: str
+    group: str | None
+    settled: str | None = None
+    origin: Any = None
+    """The record that a Parquet row came from."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, roughly: what the request will weigh."""
+        return 0 if self.settled is not None else len(self.text)
+
+    def raw(self, name: str) -> str | None:
+        """The raw JSON of a member."""
+        span = self.spans.get(name)
+        return None if span is None else self.text[span[0] : span[1]]
+
+    def value(self, name: str) -> Any:
+        """A member, decoded."""
+        raw = self.raw(name)
+        return None if raw is None else json.loads(raw)
+
+    def item(self, *, explain: bool = False) -> Encoded:
+        """The item, its id the row's index."""
+        text = self.text
+        fields = [f'"{name}":{text[start:end]}' for name, (start, end) in self.spans.items() if name in _SENT]
+        if explain:
+            fields = [field for field in fields if not field.startswith('"options":')]
+            fields.append(f'"options":{json.dumps({**(self.value("options") or {}), "explain": True})}')
+        reference = self.raw("reference")
+        return Encoded(
+            id=str(self.index),
+            fields=",".join([f'{{"id":"{self.index}"', *fields]).encode(),
+            reference=None if reference is None else reference.encode(),
+            group=self.group,
+        )
+
+    def head(self, *, slim: bool) -> str:
+        """What the output line starts with: the row as it is, or without its large members."""
+        if not slim and "result" not in self.spans:
+            return self.text[: next(reversed(self.spans.values()))[1]] if self.spans else "{"
+        kept = (name for name in self.spans if name not in SLIM and (slim or name != "result"))
+        if not slim:
+            kept = (name for name in self.spans if name != "result")
+        return "{" + ",".join(f"{json.dumps(name)}:{self.raw(name)}" for name in kept)
+
+    def output(self, answer: Answer, *, slim: bool) -> str:
+        """The output line: the row with its result spliced in before the closing brace."""
+        head = self.head(slim=slim)
+        comma = "" if head == "{" else ","
+        return f'{head}{comma}"result":{self.result(answer)}}}'
+
+    def result(self, answer: Answer) -> str:
+        """The result's text, carrying the row's own id (its index where it has none)."""
+        raw = self.raw("id")
+        if raw is None or raw == "null":
+            return answer.text
+        start = f'{{"id":"{answer.id}"'
+        if answer.text.startswith(start):
+            return f'{{"id":{raw}{answer.text[len(start) :]}'
+        members, _ = split_object(answer.text)
+        _, begin, end = members["id"]
+        return answer.text[:begin] + raw + answer.text[end:]
+
+
+def read_rows(lines: BinaryIO, *, source: str) -> Iterator[Row]:
+    """The rows of a JSONL stream, lazily; blank lines are skipped. Raises `Unusable` naming the line."""
+    index = 0
+    for number, line in enumerate(_lines(lines, source=source), 1):
+        if line.isspace() or not line:
+            continue
+        yield parse_row(line, index=index, line=number, source=source)
+        index += 1
+
+
+def parse_row(data: bytes, *, index: int, line: int, source: str) -> Row:
+    """One row. Raises `Unusable`."""
+    try:
+        text = data.decode("utf-8-sig" if index == 0 else "utf-8").strip()
+        spans = member_spans(text)
+    except UnicodeDecodeError:
+        raise Unusable("not UTF-8", line=line, source=source) from None
+    except NotJson as error:
+        raise Unusable(f"not a JSON object: {error}", line=line, source=source) from None
+    wrong = misnamed(spans)
+    if wrong is not None:
+        raise Unusable(f"column {wrong[0]!r}: did you mean {wrong[1]!r}?", line=line, source=source)
+    name = _string(text, spans.get("id"))
+    if name is None and spans.get("id") and text[spans["id"][0]] != "n":
+        raise Unusable("field 'id' must be a string", line=line, source=source)
+    return Row(
+        index=index,
+        line=line,
+        text=text,
+        spans=spans,
+        id=str(index) if name is None else name,
+        group=_string(text, spans.get("group")),
+    )
+
+
+def _string(text: str, span: tuple[int, int] | None) -> str | None:
+    """The string at `span`, or None if there is none."""
+    if span is None or text[span[0]] != '"':
+        return None
+    raw = text[span[0] + 1 : span[1] - 1]
+    return raw if "\\" not in raw else str(json.loads(text[span[0] : span[1]]))
+
+
+def _lines(stream: BinaryIO, *, source: str) -> Iterator[bytes]:
+    number = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise Unusable(f"longer than {LONGEST_LINE >> 20} MB", line=number, source=source)
+        yield line

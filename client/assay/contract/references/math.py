@@ -1,0 +1,51 @@
+"""The reference of `math`: what the right answer is, and where a completion's answer is looked for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from assay.contract.base import Reference, WireModel
+
+
+class MathTolerance(WireModel):
+    """How far a real number may be from the gold: max(abs, rel * |gold|). Without it numbers are exact."""
+
+    abs: Annotated[float, Field(ge=0, description="Absolute tolerance.")] = 0.0
+    rel: Annotated[float, Field(ge=0, le=1, description="Tolerance relative to the gold's size.")] = 0.0
+
+
+_ANSWER = """The right answer: LaTeX, ASCII or Unicode mathematics, or words. `$` around it means nothing.
+One capital letter is a choice. An answer that is blank, cut off or undefined refuses the row."""
+_EXTRACT = """Where the completion's answer stands. `boxed_last`: the last complete `\\boxed` or `\\fbox`.
+`final_line`: the last `<answer>` tag, else what the last answer marker (`Answer:`, `####`) announces.
+`auto`: the first of these that exists, else the last mathematics of the last sentence."""
+_PROFILE = """`strict` (for training) accepts equal values only. `lenient` (for evaluation) also accepts
+decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, <1,2> for (1,2), and another name of the
+unknown."""
+_UNITS = """`same_if_both`: a unit on one side only is ignored, two units must be the same.
+`required`: the answer has the gold's unit, and none if it has none. `ignored`: units never count."""
+_PERCENT = "`exact`: p % is p/100 and nothing else. `free`: p equals p %, too. Default: by profile."
+_TOL = "Tolerance for real numbers, also inside tuples and lists. Absent: numbers are exact."
+
+
+Policy = Literal["boxed_last", "final_line", "auto"]
+UnitRule = Literal["same_if_both", "required", "ignored"]
+
+
+class MathReference(Reference):
+    """A mathematical answer, compared by value and kind (contract, appendix "math")."""
+
+    answer: Annotated[str, Field(min_length=1, max_length=20_000, description=_ANSWER)]
+    extract: Annotated[Policy, Field(description=_EXTRACT)] = "boxed_last"
+    profile: Annotated[Literal["strict", "lenient"], Field(description=_PROFILE)] = "strict"
+    units: Annotated[UnitRule, Field(description=_UNITS)] = "same_if_both"
+    percent: Annotated[Literal["exact", "free"] | None, Field(description=_PERCENT)] = None
+    tol: Annotated[MathTolerance | None, Field(description=_TOL)] = None
+
+    @model_validator(mode="after")
+    def _not_blank(self) -> MathReference:
+        if not self.answer.strip():
+            raise ValueError("answer is blank")
+        return self

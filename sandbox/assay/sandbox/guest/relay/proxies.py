@@ -1,0 +1,336 @@
+"""Proxies: what one end of a relay holds for functions, classes and objects of the other end.
+
+Every use of a proxy is a request to the other end (see `relay`). A proxy has the operators that the other end
+says its class has, so that `hasattr` and `callable` are answered as over there; those that would hand an
+expectation to an object (comparisons, arithmetic, `in`) on `RemoteObject` alone, whose class the tests name.
+A difference from something plain, or a quotient by a number, gives objects and text alone: what else it would
+give could be compared with a tolerance. So does whatever it gave.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import types
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from assay.sandbox.guest.relay.operations import METADATA, NAMED, OPERATIONS, PLAIN, special, unsupported
+
+if TYPE_CHECKING:
+    from assay.sandbox.guest.relay.relay import Peer
+
+
+class Remote:
+    """What every proxy is: which peer, which handle."""
+
+    _peer: Peer
+    _handle: int
+
+    def __repr__(self) -> str:
+        return f"<remote {type(self).__name__}>"
+
+
+def passed_on(proxy: Any, result: Any) -> Any:
+    """What a use of `proxy` gave; of a difference nothing that has a size."""
+    if not object.__getattribute__(proxy, "_difference"):
+        return result
+    if isinstance(result, (RemoteThing, RemoteFunction)):
+        object.__setattr__(result, "_difference", True)
+        return result
+    return result if result is None or type(result) is str else unsupported()
+
+
+class RemoteFunction(Remote):
+    """A function of the other end."""
+
+    _difference = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return _signature(self._peer.operate("signature", self._handle))
+        if name.startswith("__") and name not in METADATA:
+            raise AttributeError(name)
+        return self._peer.ask({"q": "get", "h": self._handle, "n": name})
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it over there."""
+        return passed_on(self, self._peer.operate("call", self._handle, args, keywords))
+
+    def _said(self, *, name: str) -> Any:
+        return self.__getattr__(name)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+
+for _name in ("__doc__", "__annotations__"):
+    setattr(RemoteFunction, _name, property(partial(RemoteFunction._said, name=_name)))
+
+
+def _signature(rows: Any) -> inspect.Signature:
+    """A signature from [name, kind, has a default, its text]."""
+    kinds = list(inspect._ParameterKind)
+    empty = inspect.Parameter.empty
+    return inspect.Signature([
+        inspect.Parameter(str(name), kinds[kind], default=str(text) if given else empty)
+        for name, kind, given, text in rows
+    ])  # fmt: skip
+
+
+class RemoteIterator(Remote):
+    """An iterator of the other end."""
+
+    def __iter__(self) -> RemoteIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._peer.operate("next", self._handle)
+
+
+class RemoteGenerator(RemoteIterator):
+    """A generator of the other end."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return types.GeneratorType
+
+    def _method(self, name: str) -> Any:
+        return self._peer.ask({"q": "get", "h": self._handle, "n": name})
+
+    def close(self) -> None:
+        """End the generator."""
+        self._method("close")()
+
+    def send(self, value: Any) -> Any:
+        """Send a value into the generator."""
+        return self._method("send")(value)
+
+    def throw(self, error: Any) -> Any:
+        """Raise an exception inside the generator."""
+        return self._method("throw")(error)
+
+
+class RemoteAsyncIterator(Remote):
+    """An asynchronous generator of the other end; it runs over there while we wait."""
+
+    def __aiter__(self) -> RemoteAsyncIterator:
+        return self
+
+    async def __anext__(self) -> Any:
+        return self._peer.operate("anext", self._handle)
+
+    async def aclose(self) -> None:
+        """End the generator."""
+        await self._peer.ask({"q": "get", "h": self._handle, "n": "aclose"})()
+
+
+class RemoteOpaque(Remote):
+    """An object of the other end that has no meaning here; true or false as it says."""
+
+    def __bool__(self) -> bool:
+        return self._peer.operate("bool", self._handle) is True
+
+
+class RemoteThing(Remote):
+    """An object of a class that the tests do not name."""
+
+    _difference = False
+    _plain = False
+    """Whether its class is one of plain values, made from `int`, `list` and the like."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__array", "__dataframe", "__dataclass")):
+            raise AttributeError(name)  # libraries would hand it our operands
+        return passed_on(self, self._peer.ask({"q": "get", "h": self._handle, "n": name}))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._peer.ask({"q": "set", "h": self._handle, "n": name, "v": self._peer.encode(value)})
+
+    def __delattr__(self, name: str) -> None:
+        self._peer.ask({"q": "del", "h": self._handle, "n": name})
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, RemoteThing):
+            return self._holds(other)
+        for side in (self, other):
+            side._peer.check_honest(side._handle)
+        return self._peer.operate("eq", self._handle, (other,)) is True
+
+    def __ne__(self, other: object) -> bool:
+        if not isinstance(other, RemoteThing):
+            return not self._holds(other)
+        return self._peer.operate("ne", self._handle, (other,)) is True
+
+    def _holds(self, other: Any) -> bool:
+        """Whether an instance of a subclass of `int`, `str`, `list`, … holds that, compared here by content."""
+        if not self._plain or self._difference:
+            return False
+        return bool(self._peer.operate("content", self._handle) == other)
+
+    def __hash__(self) -> int:
+        return int(self._peer.operate("hash", self._handle))
+
+    def __repr__(self) -> str:
+        return str(self._peer.operate("repr", self._handle))
+
+    def __str__(self) -> str:
+        return str(self._peer.operate("str", self._handle))
+
+    def __format__(self, how: str) -> str:
+        return str(self._peer.operate("format", self._handle, (how,)))
+
+    def __copy__(self) -> Any:
+        return self._peer.operate("copy", self._handle)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._peer.operate("deepcopy", self._handle)
+
+
+class RemoteObject(RemoteThing):
+    """An instance of a class of the other end that this end asked for: operators work.
+
+    Objects are ordered among themselves, never beside a number that the tests expect.
+    """
+
+    __hash__ = RemoteThing.__hash__
+
+
+_NO_AMOUNT = (str, bytes, set, frozenset, dict, type(None), bool)
+_QUOTIENTS = frozenset({"truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "ifloordiv", "divmod", "rdivmod"})
+
+
+def _is_apart(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether the operation tells how far an object is from something that the tests expect."""
+    if not args or isinstance(args[0], Remote):
+        return False
+    if name in ("sub", "rsub", "isub"):
+        return not isinstance(args[0], _NO_AMOUNT)
+    return name in _QUOTIENTS and isinstance(args[0], numbers.Number)
+
+
+def _forward(name: str) -> Any:
+    def method(self: RemoteThing, *args: Any) -> Any:
+        result = self._peer.operate(name, self._handle, args)
+        if _is_apart(name, args):
+            if not isinstance(result, RemoteObject):
+                return unsupported()
+            object.__setattr__(result, "_difference", True)
+        return passed_on(self, result)
+
+    return method
+
+
+def _call(self: RemoteThing, *args: Any, **keywords: Any) -> Any:
+    return passed_on(self, self._peer.operate("call", self._handle, args, keywords))
+
+
+def _exit(self: RemoteThing, kind: Any, error: Any, trace: Any) -> bool:
+    return self._peer.operate("exit", self._handle, (error,)) is True
+
+
+async def _enter_later(self: RemoteThing) -> Any:
+    return passed_on(self, self._peer.operate("aenter", self._handle))
+
+
+async def _exit_later(self: RemoteThing, kind: Any, error: Any, trace: Any) -> bool:
+    return self._peer.operate("aexit", self._handle, (error,)) is True
+
+
+async def _next_later(self: RemoteThing) -> Any:
+    return passed_on(self, self._peer.operate("anext", self._handle))
+
+
+def _contains(self: RemoteThing, item: Any) -> bool:
+    if self._difference:
+        return unsupported()  # type: ignore[no-any-return]
+    self._peer.check_denies("contains", self._handle, like=item)
+    return self._peer.operate("contains", self._handle, (item,)) is True
+
+
+def _order(name: str) -> Any:
+    def method(self: RemoteObject, other: Any) -> Any:
+        if not isinstance(other, RemoteObject):
+            return NotImplemented
+        return self._peer.operate(name, self._handle, (other,)) is True
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(RemoteObject, f"__{_name}__", _order(_name))
+
+_HARMLESS = ("len", "bool", "iter", "getitem", "setitem", "delitem", "enter", "reversed", "next", "aiter")
+THING_METHODS: dict[str, Any] = {
+    **{name: _forward(name) for name in _HARMLESS},
+    "call": _call, "exit": _exit, "aenter": _enter_later, "aexit": _exit_later, "anext": _next_later,
+}  # fmt: skip
+"""Operators that tell the object nothing of what the tests expect, by the name of their special method."""
+_ALWAYS = ("eq", "ne", "lt", "le", "gt", "ge", "hash", "dir", "repr", "str", "format", "bytes", "contains")
+OBJECT_METHODS: dict[str, Any] = {
+    **{name: _forward(name) for name in OPERATIONS if name not in (*_ALWAYS, *NAMED, *THING_METHODS)},
+    **THING_METHODS, "contains": _contains,
+}  # fmt: skip
+
+
+def _defines(kind: type, name: str) -> bool:
+    """Whether the class has the method, by itself or a base; its metaclass does not count."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) is not None
+
+
+@cache
+def operations_of(kind: Any) -> str:
+    """The operations that instances of a class of this end have: bits in hexadecimal, in the order of the table."""
+    have = [_defines(kind, special(name)) for name in OBJECT_METHODS] + [bool(PLAIN & set(kind.__mro__))]
+    return format(sum(1 << place for place, has in enumerate(have) if has), "x")
+
+
+@cache
+def methods_for(operations: str, *, named: bool) -> dict[str, Any]:
+    """Special methods for a proxy's class, of those that the other end says it has. Raises `ValueError`."""
+    offered, bits = (OBJECT_METHODS if named else THING_METHODS), int(operations[:32], 16)
+    names = (name for place, name in enumerate(OBJECT_METHODS) if bits >> place & 1)
+    methods = {special(name): offered[name] for name in names if name in offered}
+    return {**methods, "_plain": True} if bits >> len(OBJECT_METHODS) & 1 else methods
+
+
+@cache
+def shaped(kind: type, operations: str) -> type:
+    """A class of proxies with those operations. Raises `ValueError`."""
+    return type(kind.__name__, (kind,), methods_for(operations, named=issubclass(kind, RemoteObject)))
+
+
+class RemoteType(type):
+    """Metaclass of the proxies of exported classes: making and class attributes happen over there."""
+
+    _peer: Peer
+    _handle: int
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        """Make an instance over there."""
+        return cls._peer.operate("call", cls._handle, args, keywords)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            if name == "__signature__":
+                return _signature(cls._peer.operate("signature", cls._handle))
+            raise AttributeError(name)
+        return cls._peer.ask({"q": "get", "h": cls._handle, "n": name})
+
+    def __iter__(cls) -> Iterator[Any]:
+        return cls._peer.operate("iter", cls._handle)  # type: ignore[no-any-return]
+
+    def __len__(cls) -> int:
+        return int(cls._peer.operate("len", cls._handle))
+
+    def __bool__(cls) -> bool:
+        return True
+
+    def __getitem__(cls, key: Any) -> Any:
+        return cls._peer.operate("getitem", cls._handle, (key,))
+
+    def __contains__(cls, item: Any) -> bool:
+        return cls._peer.operate("contains", cls._handle, (item,)) is True

@@ -1,0 +1,329 @@
+"""The zygote: pid 1 of a jail, a warm interpreter that forks one confined child per run.
+
+Model: a fixed header and descriptors arrive on a SEQPACKET socket; the zygote makes a pid
+namespace with an idle init and the run's main process in it; the child takes its own mount and IPC
+namespaces, a fresh tmpfs and /proc, its limits, and drops every capability before anything of the
+payload is read. When the main process ends (or time is up, or the host says stop) the namespace is
+killed whole, and one reply with status and usage goes back. EOF on the socket ends the jail.
+
+This file is the whole of the security code inside a jail. It never reads a payload: programs and
+inputs are descriptors that only the child opens, after it has dropped its privileges.
+Standard library only; it runs without Assay installed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+HEADER = struct.Struct("=12I")
+"""magic, wall_ms, extend_ms, cpu_s, data_mb, file_mb, open_files, processes, stack_mb, box_kb, inodes, umask."""
+REPLY = struct.Struct("=IiQQQQ")
+"""outcome, wait status, wall us, CPU us, peak RSS kB, us spent waiting for a CPU."""
+RUN, STOP = 0x41535359, 0x53544F50
+ENDED, TIMEOUT, STOPPED, NOT_STARTED = range(4)
+READY_FD, JOB_FD = 200, 201
+
+CLONE_VM, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x100, 0x20000, 0x8000000, 0x20000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+BOX = b"/box"
+GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
+Run = Callable[[socket.socket, tuple[int, ...], list[int]], bytes]
+"""Does one run: control socket, header, descriptors -> reply."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PAUSE = ctypes.cast(_libc.pause, ctypes.c_void_p)
+_INIT_STACK = ctypes.create_string_buffer(1 << 16)
+_INIT_STACK_TOP = ctypes.c_void_p((ctypes.addressof(_INIT_STACK) + len(_INIT_STACK)) & ~0xFF)
+_CAP_HEADER = (ctypes.c_uint32 * 2)(0x20080522, 0)
+_CAP_NONE = (ctypes.c_uint32 * 6)()
+
+
+def check_result(result: int) -> None:
+    """Raise the error of a failed call."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def load_filter(path: str) -> None:
+    """Load the seccomp program in `path`; every process of the jail inherits it."""
+    with open(path, "rb") as file:
+        program = file.read()
+    code = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
+    check_result(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    check_result(_libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(head), 0, 0))
+
+
+def _own_namespaces(box_kb: int, inodes: int) -> None:
+    """A mount and an IPC namespace with a fresh tmpfs and a /proc that shows this run alone."""
+    score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    os.write(score, b"1000")  # the program dies before the zygote does
+    os.close(score)
+    os.unshare(CLONE_NEWNS | CLONE_NEWIPC)
+    options = b"size=%dk,nr_inodes=%d,mode=0755" % (box_kb, inodes)
+    check_result(_libc.mount(b"box", BOX, b"tmpfs", MS_NOSUID | MS_NODEV, options))
+    flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
+    check_result(_libc.mount(b"proc", b"/proc", b"proc", flags, b"subset=pid"))
+
+
+def make_folders(box: str) -> None:
+    """The writable folders of a run; the working folder becomes the current one."""
+    for name in ("w", "tmp", "shm"):
+        os.mkdir(f"{box}/{name}", 0o700)
+    os.chdir(f"{box}/w")
+
+
+def place_descriptors(fds: list[int], ready: int) -> None:
+    """`fds[0]` becomes JOB_FD, the others 0, 1, 2, …; the ready pipe READY_FD; all else is closed."""
+    high = 210
+    for offset, fd in enumerate(fds):
+        os.dup2(fd, high + offset, inheritable=False)
+    os.dup2(ready, READY_FD, inheritable=False)
+    os.dup2(high, JOB_FD, inheritable=False)
+    for offset in range(1, len(fds)):
+        os.dup2(high + offset, offset - 1)
+    os.closerange(len(fds) - 1, READY_FD)
+    os.closerange(JOB_FD + 1, 65536)
+
+
+def set_limits(header: tuple[int, ...]) -> None:
+    """Resource limits of the main process and all it starts; hard, so nothing raises them.
+
+    CPU time alone has a second more of grace: the signal at the soft limit (SIGXCPU) tells what ended the program.
+    """
+    _, _, _, cpu_s, data_mb, file_mb, files, processes, stack_mb, _, _, _ = header
+    for name, value in (
+        (resource.RLIMIT_DATA, data_mb << 20 or resource.RLIM_INFINITY),
+        (resource.RLIMIT_FSIZE, file_mb << 20),
+        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_STACK, stack_mb << 20),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, files),
+    ):
+        resource.setrlimit(name, (value, value))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, ambient ones too."""
+    check_result(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+    check_result(_libc.capset(_CAP_HEADER, _CAP_NONE))
+
+
+def be_child(header: tuple[int, ...], fds: list[int], ready: int, confine: Callable[[], None]) -> NoReturn:
+    """Confine this process, say so on the ready pipe, then hand over to the payload."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()
+        place_descriptors(fds, ready)
+        confine()
+        os.umask(header[11])
+        os.write(READY_FD, b"R")
+        os.close(READY_FD)
+    except BaseException:
+        os._exit(111)
+    _payload_main(JOB_FD)
+
+
+def _confine(header: tuple[int, ...]) -> None:
+    _own_namespaces(header[9], header[10])
+    make_folders("/box")
+    set_limits(header)
+    drop_capabilities()
+
+
+def _start_init() -> int:
+    """Pid 1 of a run: reaps orphans and idles. When it is killed, the kernel kills the namespace.
+
+    It shares our memory (a fork would cost as much as the program's) and only ever sits in `pause`: no
+    signal from inside its namespace reaches a process 1 without handlers, and the program cannot trace
+    it, for it lacks our capabilities.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans vanish without being waited for
+    try:
+        pid = int(_libc.clone(_PAUSE, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
+    finally:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    check_result(pid)
+    return pid
+
+
+def _schedule_us(pid: int) -> tuple[int, int]:
+    """CPU time of all threads of `pid`, and the longest that one of them stood ready without a CPU."""
+    used, delays = 0, [0]
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
+                on_cpu, delay = file.read().split()[:2]
+            used += int(on_cpu) // 1000
+            delays.append(int(delay) // 1000)
+    except (OSError, IndexError, ValueError):
+        pass  # a thread ended meanwhile; what was read counts
+    return used, max(delays)
+
+
+def _descendants() -> list[int]:
+    """Every process below this one: of a run that is the program and all that it started."""
+    found = [os.getpid()]
+    for pid in found:
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                    found += [int(child) for child in file.read().split()]
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+    return found[1:]
+
+
+def _runnable(pid: int) -> int:
+    """Threads of `pid` that run or want to."""
+    count = 0
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+                count += file.read().rpartition(b") ")[2][:1] == b"R"
+    except OSError:
+        pass  # a thread ended meanwhile
+    return count
+
+
+def run_delay_us(pid: int) -> int:
+    """Time that the slowest thread of `pid` stood ready without a CPU because of others: noise of the host.
+
+    What the run's own other processes had of the CPUs is its own doing and is taken off; what is left is shared
+    with those of them that want a CPU now, for they made it wait as much as the host's others did.
+    """
+    others = [other for other in _descendants() if other != pid]
+    left = _schedule_us(pid)[1] - sum(_schedule_us(other)[0] for other in others)
+    return max(0, left) // max(1, _runnable(pid) + sum(map(_runnable, others)))
+
+
+def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
+    """Wait until the program ends, the host says stop, or time is up.
+
+    Time spent waiting for a CPU is the host's, not the program's: it is added, up to `extend_ms`.
+    """
+    pidfd = os.pidfd_open(pid)
+    try:
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        poller.register(control, select.POLLIN)
+        granted = 0.0
+        while True:
+            left = started + wall_ms / 1e3 + granted - time.monotonic()
+            ready = [fd for fd, _ in poller.poll(max(0, int(left * 1e3 + 0.999)))]
+            if pidfd in ready:
+                return ENDED
+            if ready:
+                return STOPPED
+            delay = min(run_delay_us(pid) / 1e6, extend_ms / 1e3)
+            if delay - granted < 0.002:
+                return TIMEOUT
+            granted = delay
+    finally:
+        os.close(pidfd)
+
+
+def _run(own_pids: int, control: socket.socket, header: tuple[int, ...], fds: list[int]) -> bytes:
+    """One run in a pid namespace of its own, which dies with it."""
+    started = time.monotonic()
+    ready_read, ready_write = os.pipe()
+    os.unshare(CLONE_NEWPID)
+    init = _start_init()
+    pid = os.fork()
+    if pid == 0:
+        be_child(header, fds, ready_write, lambda: _confine(header))
+    os.setns(own_pids, CLONE_NEWPID)
+    os.close(ready_write)
+    for fd in fds:
+        os.close(fd)
+    outcome = watch(pid, control, started, header[1], header[2])
+    delay = run_delay_us(pid) if outcome == TIMEOUT else 0
+    if outcome != ENDED:
+        os.kill(init, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    if outcome == ENDED:
+        os.kill(init, signal.SIGKILL)
+    os.waitpid(init, 0)
+    return reply(outcome, status, usage, delay, started, ready_read)
+
+
+def reply(outcome: int, status: int, usage: resource.struct_rusage, delay: int, started: float, ready: int) -> bytes:
+    """The packed reply; a run that ended before it was ready had not started."""
+    wall = time.monotonic() - started
+    if os.read(ready, 1) != b"R" and outcome == ENDED:
+        outcome = NOT_STARTED
+    os.close(ready)
+    cpu = usage.ru_utime + usage.ru_stime
+    return REPLY.pack(outcome, status, int(wall * 1e6), int(cpu * 1e6), usage.ru_maxrss, delay)
+
+
+def serve(control: socket.socket, run: Run) -> None:
+    """Answer run requests until the host closes the socket."""
+    while True:
+        data, fds, _, _ = socket.recv_fds(control, HEADER.size, 16)
+        if not data:
+            return
+        if len(data) == HEADER.size and (header := HEADER.unpack(data))[0] == RUN:
+            control.send(run(control, header, fds))
+        else:
+            for fd in fds:
+                os.close(fd)  # a late STOP
+
+
+def _payload_main(job_fd: int) -> NoReturn:
+    raise NotImplementedError  # replaced by `warm`
+
+
+def _settle() -> None:
+    raise NotImplementedError  # replaced by `warm`
+
+
+def warm(modules: list[str]) -> None:
+    """Import what runs need, then hide our own modules from the programs' imports."""
+    global _payload_main, _settle
+    sys.path.insert(0, GUEST_PATH)
+    from assay.sandbox.guest.zygote import payload, settle
+
+    payload.warm(modules)
+    _payload_main, _settle = payload.main, settle.settle
+    sys.path.remove(GUEST_PATH)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "assay"]:
+        del sys.modules[name]
+
+
+def start(filter_path: str, control_fd: int, modules: list[str]) -> socket.socket:
+    """Warm up, load the filter (if any), freeze what is there, and say hello."""
+    check_result(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no handler that an init could inherit
+    warm(modules)
+    control = socket.socket(fileno=control_fd)
+    if filter_path:
+        load_filter(filter_path)
+    _settle()
+    control.send(b"hello")
+    return control
+
+
+def main(arguments: list[str]) -> None:
+    """`zygote FILTER CONTROL MODULE…`, as pid 1 of a jail."""
+    control = start(arguments[0], int(arguments[1]), arguments[2:])
+    own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    serve(control, lambda *request: _run(own_pids, *request))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,289 @@
+"""A lane's end of one slot: run programs, one or two at a time, in jails that the supervisor owns.
+
+    slot = slot()                 # from the descriptor in ASSAY_SANDBOX_FD
+    result = slot.run(spec)
+
+A jail that dies with a run alive: if the kernel killed for memory, `memory_limit`; else the run is
+tried once more in a fresh jail, and a second death is the program's doing (`runtime_error`). A run
+is granted the time that it stood without a CPU, once over; if even that was not enough and it had CPU
+seconds left, it is run once more. Everything that is nobody's doing raises `Unavailable`. Not thread-safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+
+from assay.sandbox import limits as limits_
+from assay.sandbox.errors import JailReplaced, MissingEnvironment, MissingLanguage, Unavailable
+from assay.sandbox.host import packets as wire
+from assay.sandbox.host.execution import Execution, JailLost, collect
+from assay.sandbox.host.jails import JailKind
+from assay.sandbox.languages import Toolchain, table
+from assay.sandbox.spec import RunResult, RunSpec, Status
+
+FD_VARIABLE = "ASSAY_SANDBOX_FD"
+_CPU_SPARE = 0.9
+_FAULTS = {kind.__name__: kind for kind in (MissingEnvironment, MissingLanguage, JailReplaced)}
+
+
+@dataclass
+class _Jail:
+    """A jail that this slot holds: the zygote's socket and what we know of it."""
+
+    number: int
+    control: socket.socket
+    limited: bool
+    most_runs: int
+    runs: int = 0
+    limits: tuple[int, int] = (0, 0)
+    oom_kills: int = 0
+
+
+class Slot:
+    """One slot of a supervisor."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._jails: dict[JailKind, _Jail] = {}
+        self._artefacts: dict[str, int] = {}
+        self._toolchains: dict[str, Toolchain] = {}
+        self._isolated = True
+
+    @classmethod
+    def from_descriptor(cls, fd: int) -> Slot:
+        """The slot behind a descriptor that `Supervisor.connect` gave; takes it over."""
+        return cls(socket.socket(fileno=fd))
+
+    def close(self) -> None:
+        """Give the slot back; the supervisor ends its jails."""
+        for jail in self._jails.values():
+            jail.control.close()
+        for fd in self._artefacts.values():
+            os.close(fd)
+        self._jails, self._artefacts = {}, {}
+        self._channel.close()
+
+    def run(self, spec: RunSpec) -> RunResult:
+        """Run one program. Raises `Unavailable` or `LimitTooHigh`."""
+        (result,) = self.run_together([spec])
+        if _was_noise(spec, result):
+            (result,) = self.run_together([spec])
+        return result
+
+    def run_together(self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()) -> list[RunResult]:
+        """Run several programs at once, each in a jail of its own (their roles must differ).
+
+        `close_after_start` are our copies of the pipes between them. With pipes there is no second
+        try: a jail that dies then is a `runtime_error` of its own run.
+        """
+        for spec in specs:
+            limits_.check(spec.limits, with_runtime=True)
+        kinds = frozenset(_kind(spec) for spec in specs)
+        try:
+            for spec in specs:
+                self._jail(spec, kinds)
+            started = self._start_all(specs, kinds)
+        finally:
+            for fd in close_after_start:
+                os.close(fd)
+        collect([execution for _, execution in started])
+        alone = len(specs) == 1
+        return [self._finish(jail, execution, retry=alone) for jail, execution in started]
+
+    def _start_all(self, specs: Sequence[RunSpec], kinds: frozenset[JailKind]) -> list[tuple[_Jail, Execution]]:
+        started: list[tuple[_Jail, Execution]] = []
+        try:
+            for spec in specs:
+                started.append(self._start(spec, kinds))
+        except BaseException:
+            for jail, execution in started:
+                execution.close()
+                self._drop(jail)  # with the run that nobody will wait for
+            raise
+        return started
+
+    def _start(self, spec: RunSpec, kinds: frozenset[JailKind]) -> tuple[_Jail, Execution]:
+        """Send a run to its jail; one that is gone by now has started nothing and is replaced, once."""
+        for _ in range(2):
+            jail = self._jail(spec, kinds)
+            try:
+                execution = self._send(jail, spec)
+            except JailReplaced:
+                self._forget(jail)
+                continue
+            if not execution.lost:
+                return jail, execution
+            execution.close()
+            self._drop(jail)
+        raise Unavailable("a jail could not be given a run")
+
+    def _send(self, jail: _Jail, spec: RunSpec) -> Execution:
+        wanted = (spec.limits.memory_mb, spec.limits.processes)
+        if jail.limited and jail.limits != wanted:
+            self._call({"do": "limit", "id": jail.number, "memory_mb": wanted[0], "processes": wanted[1]})
+            jail.limits = wanted
+        jail.runs += 1
+        return Execution(jail.control, spec, data_mb=0 if jail.limited else spec.limits.memory_mb)
+
+    def _finish(self, jail: _Jail, execution: Execution, *, retry: bool) -> RunResult:
+        spec = execution.spec
+        try:
+            result = execution.result(oom_killed=False)
+        except JailLost:
+            return self._after_loss(jail, execution, retry=retry)
+        if result.status is Status.RUNTIME_ERROR and self._oom_killed(jail):
+            result = execution.result(oom_killed=True)
+        if spec.fresh or jail.runs >= jail.most_runs:
+            self._drop(jail)
+        return result
+
+    def _after_loss(self, jail: _Jail, execution: Execution, *, retry: bool) -> RunResult:
+        spec = execution.spec
+        killed, started = self._oom_killed(jail), execution.lost
+        self._drop(jail)
+        if killed:
+            return _ended(Status.MEMORY_LIMIT)
+        if retry:
+            return self._run_fresh(replace(spec, fresh=True))
+        if started:
+            return _ended(Status.RUNTIME_ERROR)
+        raise Unavailable("a jail could not start a run")
+
+    def _run_fresh(self, spec: RunSpec) -> RunResult:
+        jail, execution = self._start(spec, frozenset([_kind(spec)]))
+        collect([execution])
+        return self._finish(jail, execution, retry=False)
+
+    # -- jails --------------------------------------------------------------------------------------
+
+    def _jail(self, spec: RunSpec, kinds: frozenset[JailKind]) -> _Jail:
+        """The jail for a run (the most recently used last); those of `kinds` stay while it is started."""
+        kind = _kind(spec)
+        jail = self._jails.pop(kind, None)
+        if jail is not None and spec.fresh and jail.runs:
+            self._drop(jail)
+            jail = None
+        self._jails[kind] = jail = jail or self._ask_for(kind, kinds, fresh=spec.fresh)
+        return jail
+
+    def _ask_for(self, kind: JailKind, kinds: frozenset[JailKind], *, fresh: bool) -> _Jail:
+        spare = [jail.number for held, jail in self._jails.items() if held not in kinds]
+        answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh, "spare": spare})
+        for jail in [jail for jail in self._jails.values() if jail.number in answer["evicted"]]:
+            self._forget(jail)
+        return _Jail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
+
+    def _forget(self, jail: _Jail) -> None:
+        self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}
+        jail.control.close()
+
+    def _drop(self, jail: _Jail) -> None:
+        self._forget(jail)
+        self._call({"do": "drop", "id": jail.number})
+
+    def _oom_killed(self, jail: _Jail) -> bool:
+        """Whether the kernel has killed a process of the jail for memory since we last asked."""
+        if not jail.limited:
+            return False
+        try:
+            kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])
+        except JailReplaced:
+            return False
+        rose, jail.oom_kills = kills > jail.oom_kills, kills
+        return rose
+
+    def toolchain(self, name: str) -> Toolchain:
+        """The toolchain of a language, as the supervisor found it. Raises `MissingLanguage`.
+
+        A lane may be confined and cannot look for itself.
+        """
+        self._learn()
+        if name not in self._toolchains:
+            raise MissingLanguage(f"no such language on this host; found: {', '.join(self._toolchains)}")
+        return self._toolchains[name]
+
+    @property
+    def isolated(self) -> bool:
+        """False on a backend that isolates nothing: results of it must be marked."""
+        self._learn()
+        return self._isolated
+
+    def _learn(self) -> None:
+        """Ask the supervisor once what it has."""
+        if self._toolchains:
+            return
+        answer = self._call({"do": "languages"})
+        self._isolated = bool(answer["isolated"])
+        for name, executable, digest, version in answer["languages"]:
+            self._toolchains[name] = Toolchain(
+                language=table()[name], executable=executable, digest=digest, version=version
+            )
+
+    # -- compiled programs -----------------------------------------------------------------------------
+
+    def find_artefact(self, key: str) -> int | None:
+        """A compiled program kept under `key` by any slot, as a descriptor that stays ours."""
+        if key not in self._artefacts:
+            answer, fds = self._call_with_fds({"do": "find", "key": key})
+            if not answer["found"]:
+                return None
+            self._remember(key, fds[0])
+        return self._artefacts[key]
+
+    def keep_artefact(self, key: str, fd: int) -> None:
+        """Keep a compiled program (a sealed memfd; we take it over) for every slot."""
+        self._remember(key, fd)
+        answer, _ = self._call_with_fds({"do": "keep", "key": key}, fd)
+        del answer
+
+    def _remember(self, key: str, fd: int) -> None:
+        while len(self._artefacts) >= 16:
+            os.close(self._artefacts.pop(next(iter(self._artefacts))))
+        self._artefacts[key] = fd
+
+    # -- the channel --------------------------------------------------------------------------------------
+
+    def _call(self, message: wire.Message) -> wire.Message:
+        return self._call_with_fds(message)[0]
+
+    def _call_with_fds(self, message: wire.Message, *fds: int) -> tuple[wire.Message, list[int]]:
+        wire.send(self._channel, message, fds)
+        answer, received = wire.receive(self._channel)
+        if "error" in answer:
+            raise _FAULTS.get(answer["error"], Unavailable)(answer["message"])
+        return answer, received
+
+
+def _kind(spec: RunSpec) -> JailKind:
+    return JailKind(image=spec.image, environment=spec.environment, role=spec.role, owner=spec.owner)
+
+
+def _was_noise(spec: RunSpec, result: RunResult) -> bool:
+    if result.status is not Status.TIMEOUT or spec.stdout is not None or not isinstance(spec.stdin, bytes):
+        return False
+    exhausted = result.delay_s >= spec.limits.wall_s  # the zygote grants at most that much
+    return exhausted and result.cpu_s < _CPU_SPARE * spec.limits.cpu_seconds
+
+
+def _ended(status: Status) -> RunResult:
+    """The result of a run whose jail died with it."""
+    return RunResult(
+        status=status, exit_code=None, signal=None, wall_s=0.0, cpu_s=0.0, memory_kb=0, jail_lost=True
+    )  # fmt: skip
+
+
+@cache
+def slot() -> Slot:
+    """This process's slot, from the descriptor named in the environment. Raises `Unavailable`."""
+    text = os.environ.get(FD_VARIABLE, "")
+    if not text.isdigit():
+        raise Unavailable("this process has no sandbox slot")
+    with contextlib.suppress(OSError):
+        os.set_inheritable(int(text), False)
+        return Slot.from_descriptor(int(text))
+    raise Unavailable("the sandbox slot of this process is closed")

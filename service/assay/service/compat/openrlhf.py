@@ -1,0 +1,74 @@
+"""OpenRLHF's remote reward: `--reward.remote_url http://HOST:PORT/get_reward`.
+
+    {"query": [prompt and response, special tokens and all], "prompts": [...], "labels": [...]}
+    -> {"rewards": [x], "scores": [in 0..1], "extra_logs": {"graded": share, ...}}
+
+Rows have `label`, `prompt`, `query`. The response is the query after the prompt, whose head may have been
+cut off; special tokens at its end are dropped. The client tries five times whatever the answer, then
+goes on without a reward and stops: so 503 for what may yet be judged, and a number for the rest. A row
+at fault gets `constant` and counts in `extra_logs`, whose keys are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from assay.client.sequences import response_of, without_end
+from assay.service.compat.scoring import Later, Verdict, Wire, any_list, body_of, busy, text_list
+from assay.service.compat.settings import OpenRlhfWire
+from assay.service.engine.errors import EngineError, EnvelopeFault
+from assay.service.engine.intake.frames import json_of
+from assay.service.front import Front
+
+
+def add(app: FastAPI, front: Front, settings: OpenRlhfWire) -> None:
+    """Serve it."""
+    wire = Wire("openrlhf", front, settings, deadline_s=settings.deadline_s)
+
+    @app.post(settings.path, tags=["wires"])
+    async def get_reward(request: Request) -> Response:
+        """OpenRLHF's remote reward."""
+        try:
+            body = await body_of(request)
+            return Response(json_of(await _rewards(request, body, wire, settings)), media_type="application/json")
+        except (Later, EngineError) as error:
+            return busy(error)
+
+
+async def _rewards(request: Request, body: dict[str, Any], wire: Wire, settings: OpenRlhfWire) -> dict[str, Any]:
+    queries = text_list(body, "query")
+    prompts, labels = text_list(body, "prompts"), any_list(body, "labels", len(queries))
+    if len(prompts) != len(queries):
+        raise EnvelopeFault("invalid_body", f"prompts: a list of {len(queries)}", field="prompts")
+    rows = [
+        {"query": query, "prompt": prompt, "label": label}
+        for query, prompt, label in zip(queries, prompts, labels, strict=True)
+    ]
+    responses = [
+        without_end(_response(query, prompt), settings.special_tokens)
+        for query, prompt in zip(queries, prompts, strict=True)
+    ]
+    return _answer(wire, await wire.judge(request, rows, responses))
+
+
+def _answer(wire: Wire, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    numbers = [wire.number(verdict) for verdict in verdicts]
+    scores = [
+        min(max(number, 0.0), 1.0) if verdict.unit_score is None else verdict.unit_score
+        for number, verdict in zip(numbers, verdicts, strict=True)
+    ]
+    faults = sum(verdict.fault is not None for verdict in verdicts) / len(verdicts)
+    correct = sum(verdict.score == 1 for verdict in verdicts) / len(verdicts)
+    logs = {"assay_graded": 1.0 - faults, "assay_row_faults": faults, "assay_correct": correct}
+    return {"rewards": numbers, "scores": scores, "extra_logs": logs}
+
+
+def _response(query: str, prompt: str) -> str:
+    try:
+        return response_of(query, prompt)
+    except ValueError as error:
+        raise EnvelopeFault("invalid_body", f"query: {error}", field="query") from None

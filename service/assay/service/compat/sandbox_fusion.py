@@ -1,0 +1,189 @@
+"""SandboxFusion: `/run_code`, `/submit` (stdio tests given with the request), `/v1/ping`.
+
+The caller's code runs only in the sandbox, and nothing else of the caller's does: `custom_extract_logic`
+is refused. What a program does is a 200 (`Success`, `Failed`); a request that can never be run here
+is a 200 with `SandboxError`, as SandboxFusion has it; what may yet be run is 504, the only answer that verl's client
+tries again. Not covered: `/run_jupyter`, `fetch_files`, files in folders, `compile_timeout` (the
+sandbox has its own), data sets that the server would have to own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from assay.service.compat.scoring import Later, body_of, busy, encoded, scored
+from assay.service.compat.settings import SandboxFusionWire
+from assay.service.engine.errors import EngineError, EnvelopeFault
+from assay.service.engine.intake.frames import json_of
+from assay.service.engine.render import ErrorFrame, ResultFrame
+from assay.service.front import Front
+
+JSON = "application/json"
+LANGUAGES = {"python": "python", "cpp": "cpp", "c": "c", "nodejs": "javascript", "bash": "bash",
+             "java": "java", "go": "go", "rust": "rust"}  # fmt: skip
+"""SandboxFusion's names -> the sandbox's."""
+RETRY_STATUS = 504
+
+
+def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
+    """Serve it."""
+
+    @app.post(settings.prefix + "/run_code", tags=["wires"])
+    async def run_code(request: Request) -> Response:
+        """SandboxFusion: run a program."""
+        try:
+            item = run_item(await body_of(request))
+            (frame,) = await scored(request, front, [item], deadline_s=settings.queue_s)
+            return Response(json_of(run_answer(frame)), media_type=JSON)
+        except (Later, EngineError) as error:
+            return busy(error, status=RETRY_STATUS)
+
+    @app.post(settings.prefix + "/submit", tags=["wires"])
+    async def submit(request: Request) -> Response:
+        """SandboxFusion: a completion against stdio tests."""
+        try:
+            body = await body_of(request)
+            (frame,) = await scored(request, front, [submit_item(body)], deadline_s=settings.queue_s)
+            return Response(encoded(submit_answer(body, frame)), media_type=JSON)
+        except (Later, EngineError) as error:
+            return busy(error, status=RETRY_STATUS)
+
+    @app.get(settings.prefix + "/v1/ping", tags=["wires"])
+    async def ping() -> str:
+        """SandboxFusion: alive."""
+        return "pong"
+
+
+def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The item of a `/run_code`. Raises EnvelopeFault."""
+    code, language = body.get("code"), body.get("language")
+    files = body.get("files") or {}
+    if not isinstance(code, str) or not isinstance(language, str) or not isinstance(files, dict):
+        raise EnvelopeFault("invalid_body", "code and language: texts; files: an object")
+    if body.get("fetch_files"):
+        raise EnvelopeFault("invalid_body", "files do not leave the sandbox here", field="fetch_files")
+    memory = body.get("memory_limit_MB")
+    reference = {
+        "language": LANGUAGES.get(language) or language,
+        "stdin": body.get("stdin") or "",
+        "wall_s": body.get("run_timeout", 10.0),
+        "files": {name: content for name, content in files.items() if content is not None},
+    }
+    if isinstance(memory, int) and memory > 0:
+        reference["memory_mb"] = memory
+    return {"verifier": "sandbox_run", "completion": code, "reference": reference}
+
+
+def run_answer(frame: ResultFrame) -> dict[str, Any]:
+    """The answer of a `/run_code`. Raises `Later`."""
+    answer: dict[str, Any] = {
+        "compile_result": None,
+        "run_result": None,
+        "executor_pod_name": None,
+        "files": {},
+        "message": "",
+    }
+    steps = _steps(frame)
+    if not steps:
+        return {"status": "SandboxError", **answer, "message": _why(frame)}
+    for step in steps:
+        answer[f"{step['step']}_result"] = {
+            "status": "TimeLimitExceeded" if step["return_code"] is None else "Finished",
+            "execution_time": step["wall_s"],
+            "return_code": step["return_code"],
+            "stdout": step["stdout"],
+            "stderr": step["stderr"],
+        }
+    return {"status": "Success" if frame.reward == 1 else "Failed", **answer}
+
+
+def submit_item(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The item of a `/submit`. Raises EnvelopeFault."""
+    config = body.get("config") or {}
+    completion = body.get("completion")
+    if not isinstance(config, dict) or not isinstance(completion, str):
+        raise EnvelopeFault("invalid_body", "completion: a text; config: an object")
+    if config.get("custom_extract_logic"):
+        raise EnvelopeFault("invalid_body", "a caller's code runs only in the sandbox", field="custom_extract_logic")
+    data = config.get("provided_data")
+    tests = data.get("test") if isinstance(data, dict) else None
+    if not isinstance(tests, list) or not tests:
+        raise EnvelopeFault("invalid_body", "provided_data.test: stdio tests; no data set lives here", field="config")
+    language = str(config.get("language") or "python")
+    reference: dict[str, Any] = {
+        "language": LANGUAGES.get(language) or language, "mode": "stdio", "scoring": "fraction",
+        "tests": [_test(test) for test in tests],
+    }  # fmt: skip
+    if config.get("run_timeout") is not None:
+        reference["limits"] = {"wall_s": config["run_timeout"]}
+    return {"verifier": "code", "completion": completion, "reference": reference}
+
+
+def _test(test: Any) -> dict[str, Any]:
+    try:
+        return {"stdin": test["input"].get("stdin") or "", "expected_stdout": test["output"]["stdout"]}
+    except (TypeError, KeyError, AttributeError):
+        raise EnvelopeFault("invalid_body", "a test is input.stdin and output.stdout", field="config") from None
+
+
+def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]:
+    """The answer of a `/submit`. Raises `Later`; a row that can never be judged is a 422."""
+    if frame.reward is None:
+        raise EnvelopeFault(_code(frame), _why(frame))
+    outcomes = _steps(frame)
+    extracted = msgspec.json.decode(frame.extracted) if isinstance(frame.extracted, msgspec.Raw) else ""
+    tests = [
+        {"passed": outcome["status"] == "passed", "exec_info": _exec_info(outcome), "test_info": None}
+        for outcome in outcomes
+    ]
+    return {
+        "id": body.get("id", 0), "accepted": frame.score == 1, "extracted_code": extracted, "full_code": extracted,
+        "test_code": None, "tests": tests, "extracted_type": "fenced" if extracted else "empty", "extra": None,
+    }  # fmt: skip
+
+
+_ENDED = frozenset({"passed", "wrong_output", "wrong_value"})
+"""Statuses of tests whose program ended by itself."""
+
+
+def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """How a test's program ended; its output stays with the service."""
+    status, ended = outcome["status"], outcome["status"] in _ENDED
+    stopped = -outcome["signal"] if "signal" in outcome else outcome.get("exit_code") or 1
+    code = 0 if ended else None if status == "timeout" else stopped
+    wall_ms = outcome.get("wall_ms")
+    ran = {
+        "status": "TimeLimitExceeded" if status == "timeout" else "Finished", "return_code": code,
+        "execution_time": None if wall_ms is None else wall_ms / 1000, "stdout": None, "stderr": None,
+    }  # fmt: skip
+    step = "compile_result" if status == "compile_error" else "run_result"
+    results = {"compile_result": None, "run_result": None, step: ran}
+    told: dict[str, Any] = {
+        "status": "Success" if ended else "Failed",
+        "message": "",
+        "executor_pod_name": None,
+        "files": {},
+    }
+    return told | results
+
+
+def _steps(frame: ResultFrame) -> list[dict[str, Any]]:
+    """What ran; nothing for a request that can never run. Raises `Later`."""
+    if isinstance(frame.error, ErrorFrame) and frame.error.retryable:
+        raise Later(frame.error.code)
+    return list(msgspec.json.decode(frame.tests)) if isinstance(frame.tests, msgspec.Raw) else []
+
+
+def _code(frame: ResultFrame) -> str:
+    if isinstance(frame.error, ErrorFrame) and frame.error.retryable:
+        raise Later(frame.error.code)
+    return frame.reason
+
+
+def _why(frame: ResultFrame) -> str:
+    return frame.error.message if isinstance(frame.error, ErrorFrame) else frame.reason

@@ -1,0 +1,1 @@
+"""From request bytes to validated work items, without reading inside a completion."""

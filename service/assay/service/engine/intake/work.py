@@ -1,0 +1,93 @@
+"""Work: an item that is fit to be scored; a fault: one that is not; a batch of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay.service.engine.intake.frames import FIELDS, OptionsFrame
+
+FORWARDED = tuple(
+    name
+    for name in FIELDS
+    if name not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
+)
+"""Fields of an item that a verifier may ask for beside the completion."""
+
+_OVERHEAD = 200
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerifierFacts:
+    """What the front knows of a verifier without importing it; a lane tells it at start."""
+
+    name: str
+    version: int
+    reads: frozenset[str]
+    sandboxed: bool
+    cpu_s: float
+    may_sandbox: bool = False
+    repeatable: bool = True
+    label: str = field(init=False)
+    """`name@version`, as results carry it."""
+    forwarded: tuple[str, ...] = field(init=False)
+    """The fields besides completion and reference that it reads."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", f"{self.name}@{self.version}")
+        object.__setattr__(self, "forwarded", tuple(name for name in FORWARDED if name in self.reads))
+
+
+@dataclass(slots=True)
+class Fault:
+    """An item that gets no verdict before anything ran."""
+
+    id: str
+    code: str
+    message: str
+    field: str | None = None
+    retryable: bool = False
+    verifier: str = ""
+    digest: str = ""
+    """Of the uploaded reference that is not here."""
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Work:
+    """One item, validated as far as the front goes. JSON fields are the bytes that were sent."""
+
+    id: str
+    facts: VerifierFacts
+    completion: str | bytes
+    """The text, or the JSON of the messages."""
+    reference: bytes
+    reference_digest: bytes
+    """SHA-256 of the reference's bytes."""
+    fields: dict[str, bytes]
+    owner: str
+    group: str | None
+    run: str
+    options: OptionsFrame
+    truncated: bool = False
+    flags: tuple[str, ...] = ()
+    key: bytes = b""
+    """The item key, once it is known."""
+    size: int = field(init=False)
+    """Bytes, about, that it holds while it waits."""
+
+    def __post_init__(self) -> None:
+        fields = sum(map(len, self.fields.values())) if self.fields else 0
+        self.size = len(self.completion) + len(self.reference) + fields + _OVERHEAD
+
+    @property
+    def budget_s(self) -> float:
+        """CPU seconds that its verdict may cost in the lane; a program's own limit is the sandbox's business."""
+        return self.facts.cpu_s if self.facts.sandboxed else self.options.cpu_s or self.facts.cpu_s
+
+
+@dataclass(kw_only=True)
+class Batch:
+    """What one request asks for, in order."""
+
+    entries: list[Work | Fault]
+    owner: str
+    deadline_s: float | None = None

@@ -1,0 +1,1 @@
+"""Tickets, the fair queue, the verdict cache, and dispatch to lanes."""

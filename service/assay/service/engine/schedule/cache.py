@@ -1,0 +1,65 @@
+"""The verdict cache and the store of uploaded references: bounded by bytes, least recently used goes first.
+
+Only verdicts are kept: a `no_verdict` is never cached. Entries hold the lane's report, JSON as bytes.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from cachetools import LRUCache
+
+from assay.service.engine.errors import EnvelopeFault
+from assay.service.engine.workers.protocol import Report
+
+_ENTRY_BYTES = 600
+
+
+def _report_bytes(report: Report) -> int:
+    blobs = (report.extracted, report.tests, report.parts, report.explanation)
+    return _ENTRY_BYTES + sum(len(blob) for blob in blobs if blob)
+
+
+class VerdictCache:
+    """Reports by item key."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        self._reports: LRUCache[bytes, Report] = LRUCache(max(capacity_bytes, 1), getsizeof=_report_bytes)
+
+    def get(self, key: bytes) -> Report | None:
+        """The report of that key, if it is here."""
+        report: Report | None = self._reports.get(key)
+        return report
+
+    def put(self, key: bytes, report: Report) -> None:
+        """Keep a verdict, unless it alone is larger than the cache."""
+        if report.reward is not None and _report_bytes(report) <= self._reports.maxsize:
+            self._reports[key] = report
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._reports
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+
+class ReferenceStore:
+    """Uploaded references, each seen by its owner only."""
+
+    def __init__(self, capacity_bytes: int, *, entry_bytes: int) -> None:
+        self._bodies: LRUCache[tuple[str, str], bytes] = LRUCache(capacity_bytes, getsizeof=len)
+        self._entry_bytes = min(entry_bytes, capacity_bytes)
+
+    def put(self, owner: str, digest: str, body: bytes) -> None:
+        """Keep a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
+        if len(body) > self._entry_bytes:
+            detail = f"reference: at most {self._entry_bytes} bytes"
+            raise EnvelopeFault("too_large", detail, status=413, field="reference", limit=self._entry_bytes)
+        if sha256(body).hexdigest() != digest:
+            raise EnvelopeFault("digest_mismatch", "the body's SHA-256 is not the one in the path", field="sha256")
+        self._bodies[owner, digest] = body
+
+    def get(self, owner: str, digest: str) -> bytes | None:
+        """That owner's reference, if it is here."""
+        body: bytes | None = self._bodies.get((owner, digest))
+        return body

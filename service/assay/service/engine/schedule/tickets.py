@@ -1,0 +1,140 @@
+"""A ticket is one verdict to be found; waiters are the items that want it; a submission is one request.
+
+Items with the same key share a ticket (single flight). A waiter that leaves, or whose own deadline
+passes, leaves the ticket to the others. A `no_verdict` is not shared: it answers the first waiter, and
+the ticket runs again for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from assay.service.engine.intake.work import Batch, Fault, Work
+from assay.service.engine.workers.protocol import Report
+
+
+class Stage(IntEnum):
+    """How far the search for a verdict has come."""
+
+    TOGETHER = 0
+    """In a chunk with others."""
+    ALONE = 1
+    """Once more, alone on a fresh lane, after a death or a failure."""
+    CANARY = 2
+    """The same reference with an empty answer: does the verifier itself work?"""
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One verdict to be found."""
+
+    seq: int
+    key: bytes
+    work: Work
+    sandboxed: bool
+    waiters: list[Waiter] = field(default_factory=list)
+    stage: Stage = Stage.TOGETHER
+    started: float = 0.0
+    running: bool = False
+    hostless: bool = False
+    """It needs a sandbox where none is: a lane only says whether its row is at fault."""
+    lost: int = 0
+    """Times that a lane died before it came to this ticket, or that somebody else killed it."""
+    reason: str = "resource_limit"
+    """What the reward of 0 is called if the canary lives."""
+    detail: str = ""
+    """What the verifier raised, and where."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody still waits for it."""
+        return bool(self.waiters)
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    """One item of one submission."""
+
+    submission: Submission
+    index: int
+    ticket: Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one item got: a report, or a fault, and how it came by it."""
+
+    report: Report | None
+    fault: Fault | None
+    key: bytes | None
+    queue_ms: float = 0.0
+    cached: bool = False
+
+
+class Submission:
+    """One request on its way: results as they come, groups whole."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.received = time.monotonic()
+        self.results: list[Scored | None] = [None] * len(batch.entries)
+        self.open = len(batch.entries)
+        self.waiters: set[Waiter] = set()
+        self._groups = _groups(batch)
+        self._ready: asyncio.Queue[list[int]] = asyncio.Queue()
+        self._all = asyncio.Event()
+
+    def settle(self, index: int, scored: Scored) -> None:
+        """One item has its result."""
+        if self.results[index] is not None:
+            return
+        self.results[index] = scored
+        self.open -= 1
+        if not self.open:
+            self._all.set()
+        group = self._groups.get(index)
+        if group is None:
+            self._ready.put_nowait([index])
+            return
+        group.open -= 1
+        if not group.open:
+            self._ready.put_nowait(group.members)
+
+    async def arrivals(self) -> list[int]:
+        """The next indices whose results are ready together; empty when all have been told."""
+        return await self._ready.get()
+
+    async def done(self) -> None:
+        """Wait until every item has its result."""
+        await self._all.wait()
+
+
+class _Group:
+    """The items of one prompt in one request."""
+
+    def __init__(self) -> None:
+        self.members: list[int] = []
+        self.open = 0
+
+
+def _groups(batch: Batch) -> dict[int, _Group]:
+    """The group of each item that has one."""
+    by_name: dict[str, _Group] = {}
+    by_index: dict[int, _Group] = {}
+    for index, work in works(batch):
+        if work.group is not None:
+            group = by_index[index] = by_name.setdefault(work.group, _Group())
+            group.members.append(index)
+            group.open += 1
+    return by_index
+
+
+def works(batch: Batch) -> Iterator[tuple[int, Work]]:
+    """The items of a batch that are fit to be scored, with their indices."""
+    for index, entry in enumerate(batch.entries):
+        if isinstance(entry, Work):
+            yield index, entry

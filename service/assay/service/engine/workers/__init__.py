@@ -1,0 +1,1 @@
+"""Lanes: confined worker processes that run verifiers, and the processes that start them."""

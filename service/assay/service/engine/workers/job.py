@@ -1,0 +1,186 @@
+"""In a lane: one job from prepare to report. The rules that leave a completion no excuse start here.
+
+    prepare refuses, raises, runs out of memory or time   -> invalid_reference (the row's fault)
+    verify runs over its CPU budget                       -> OVERRUN  (reward 0)
+    verify raises, or runs out of memory or stack         -> FAILED   (the engine tries it once more, alone)
+    verify says no verdict (no sandbox, field missing)    -> NO_VERDICT
+
+Prepared references are cached by digest, refusals too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from cachetools import LRUCache
+from pydantic import ValidationError
+
+from assay.service.engine.workers.candidates import candidate_of, finite
+from assay.service.engine.workers.protocol import Job, Kind, Phase, Report
+from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict, strict_json
+from assay.verifiers.numbers import Lexeme
+from assay.verifiers.registry import AnyVerifier, Registry
+
+EXTRACTED_CHARS = 2000
+PREPARED = 512
+
+
+class Overrun(BaseException):
+    """Raised inside an item whose CPU budget is spent. Not an Exception: no verifier may swallow it."""
+
+
+Enter = Callable[[Phase, float, float], tuple[int, int]]
+"""Called when a phase begins, with its CPU budget and wall allowance in seconds; returns both clocks in ns."""
+
+
+class Judge:
+    """Turns jobs into reports, one at a time."""
+
+    def __init__(self, registry: Registry, enter: Enter, *, stuck_s: float) -> None:
+        self._registry = registry
+        self._enter = enter
+        self._stuck_s = stuck_s
+        self._began: tuple[int, int] | None = None
+        self._prepared: LRUCache[tuple[str, bytes], Any] = LRUCache(PREPARED)
+
+    def judge(self, job: Job, reference: bytes) -> Report:
+        """The report on one job. Raises nothing but what ends the lane."""
+        self._began = None
+        report = self._report(job, reference)
+        cpu, wall = self._enter(Phase.IDLE, 0.0, 0.0)
+        if self._began is not None:
+            report.cpu_us = (cpu - self._began[0]) // 1000
+            report.run_us = (wall - self._began[1]) // 1000
+        return report
+
+    def _begin(self, phase: Phase, cpu_s: float, wall_s: float) -> None:
+        clocks = self._enter(phase, cpu_s, wall_s)
+        self._began = self._began or clocks
+
+    def _report(self, job: Job, reference: bytes) -> Report:
+        verifier = self._registry.get(job.verifier)
+        spec = self._spec(verifier, job, reference)
+        if isinstance(spec, NoVerdict):
+            return _no_verdict(job.seq, spec)
+        try:
+            candidate = candidate_of(job)
+        except (NoVerdict, OverflowError) as refused:
+            return _no_verdict(job.seq, _as_no_verdict(refused))
+        try:
+            self._begin(Phase.VERIFY, job.budget_s, verifier.wall_s(spec) or self._stuck_s)
+            return _verdict(job.seq, verifier.verify(spec, candidate))
+        except Overrun:
+            return Report(job.seq, Kind.OVERRUN)
+        except NoVerdict as refused:
+            return _no_verdict(job.seq, refused)
+        except Exception as failure:  # the verifier's fault or the completion's: the engine finds out which
+            return Report(job.seq, Kind.FAILED, detail=_place(failure))
+
+    def _spec(self, verifier: AnyVerifier, job: Job, reference: bytes) -> Any:
+        key = (job.verifier, job.reference)
+        spec = self._prepared.get(key)
+        if spec is None:
+            self._begin(Phase.PREPARE, verifier.budget.prepare_cpu_s, self._stuck_s)
+            spec = self._prepared[key] = prepare(verifier, reference)
+        return spec
+
+
+def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
+    """The spec of a reference, or the `NoVerdict` that refuses it."""
+    try:
+        value = finite(strict_json.parse(reference))
+        model = verifier.reference_model
+        exact = (
+            model.model_validate_json(reference)
+            if not strict_json.holds_lexemes(value)
+            else model.model_validate(value)
+        )
+        return verifier.prepare(exact)
+    except NoVerdict as refused:
+        return refused
+    except strict_json.JsonFault as fault:
+        return InvalidReference(f"reference: {fault.detail}", field="reference")
+    except ValidationError as error:
+        return _refusal(error)
+    except OverflowError as fault:
+        return InvalidReference(f"reference: {fault}", field="reference")
+    except Overrun:
+        return InvalidReference("reference: too expensive to prepare", field="reference")
+    except Exception as failure:
+        return InvalidReference(f"reference: {type(failure).__name__} in prepare", field="reference")
+
+
+def _place(failure: Exception) -> str:
+    """What was raised, and where: the file and line tell a plugin's author enough, and hold no completion."""
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return type(failure).__name__ + where
+
+
+def _refusal(error: ValidationError) -> InvalidReference:
+    """pydantic's first complaint without the input that it would echo."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(["reference", *(str(part)[:40] for part in first["loc"])])
+    said = str(first["msg"]) if first["type"] in _SAFE_MESSAGES else first["type"].replace("_", " ")
+    return InvalidReference(f"{field}: {said[:200]}", field=field)
+
+
+_SAFE_MESSAGES = {"missing", "extra_forbidden", "value_error", "literal_error", "too_short"}
+
+
+def _as_no_verdict(refused: Exception) -> NoVerdict:
+    return refused if isinstance(refused, NoVerdict) else InvalidItem(f"item: {refused}")
+
+
+def _no_verdict(seq: int, refused: NoVerdict) -> Report:
+    kind = Kind.NEEDS_SANDBOX if isinstance(refused, NeedsSandbox) else Kind.NO_VERDICT
+    return Report(
+        seq,
+        kind,
+        error=refused.code,
+        detail=refused.message[:500],
+        field=refused.field,
+        retryable=refused.retryable,
+    )
+
+
+def _verdict(seq: int, verdict: Verdict) -> Report:
+    if not math.isfinite(verdict.reward):
+        raise ValueError("reward is not finite")
+    return Report(
+        seq, Kind.VERDICT, reward=float(verdict.reward), score=verdict.score, reason=verdict.reason,
+        extracted=_bounded(verdict.extracted), span=verdict.span, message=verdict.message,
+        flags=tuple(verdict.flags), tests=_json(verdict.tests), parts=_json(verdict.parts),
+        explanation=_json(dict(verdict.explanation)) if verdict.explanation else None,
+    )  # fmt: skip
+
+
+def _json(value: Any) -> bytes | None:
+    return None if value is None else msgspec.json.encode(value, enc_hook=_as_written)
+
+
+def _as_written(value: Any) -> Any:
+    """A number that no float holds, by its own text."""
+    if isinstance(value, Lexeme) and math.isfinite(value):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError(f"not JSON: {type(value).__name__}")
+
+
+def _bounded(extracted: Any) -> bytes | None:
+    """What was extracted, cut to a length that a log or page can bear."""
+    if extracted is None:
+        return None
+    if isinstance(extracted, str):
+        return msgspec.json.encode(_cut(extracted))
+    raw = msgspec.json.encode(extracted, enc_hook=_as_written)
+    return raw if len(raw) <= 4 * EXTRACTED_CHARS else msgspec.json.encode(_cut(raw.decode()))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= EXTRACTED_CHARS else text[:EXTRACTED_CHARS] + "…"

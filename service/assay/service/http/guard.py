@@ -1,0 +1,121 @@
+"""The gate of the HTTP face, as ASGI middleware: Host, Origin, content type, size, key.
+
+Loopback is not trusted either: a page in the user's browser can post to 127.0.0.1, or reach it under a
+name of its own (DNS rebinding). So the Host must be one that we know, a POST from another origin is
+refused, and bodies must be JSON or msgpack, which a plain form cannot send. The body is bounded while
+it is read, whatever Content-Length says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay.service.auth import KeyRing, Unauthorized
+from assay.service.engine.intake.frames import json_of
+from assay.service.http.problems import problem
+from assay.service.settings import LOOPBACK, Settings
+
+BODY_TYPES = ("application/json", "application/msgpack", "application/x-msgpack")
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+
+
+class Refusal(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.document = problem(status, code, detail, **more)
+
+
+class Guard:
+    """Lets through what may come in, with `scope["assay.owner"]` set."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings, keys: KeyRing) -> None:
+        self._app = app
+        self._keys = keys
+        self._limit = settings.limits.body_bytes
+        self._any_host = not settings.loopback and not settings.allowed_hosts
+        self._hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
+        self._origins = frozenset(settings.allowed_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            self._check(scope, headers)
+        except Refusal as refusal:
+            await _refuse(send, refusal.document)
+            return
+        await self._bounded(scope, receive, send)
+
+    def _check(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        self._check_host(headers.get("host", ""))
+        if scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+            self._check_origin(headers)
+            self._check_type(headers.get("content-type", ""))
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > self._limit:
+            raise _too_large(self._limit)
+        try:
+            open_path = scope["path"] in OPEN_PATHS
+            scope["assay.owner"] = "" if open_path else self._keys.owner(headers.get("authorization"))
+        except Unauthorized as error:
+            raise Refusal(401, "unauthorized", str(error)) from None
+
+    def _check_host(self, host: str) -> None:
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        if not self._any_host and name.strip("[]").lower() not in self._hosts:
+            raise Refusal(421, "unknown_host", "this Host is not served here (setting allowed_hosts)", field="Host")
+
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        origin = headers.get("origin")
+        site = headers.get("sec-fetch-site", "none")
+        if origin is None and site in ("none", "same-origin"):
+            return
+        own = f"http://{headers.get('host', '')}"
+        if origin not in self._origins and origin not in (own, own.replace("http:", "https:")):
+            raise Refusal(403, "foreign_origin", "pages of this origin may not post here", field="Origin")
+
+    def _check_type(self, value: str) -> None:
+        if value.partition(";")[0].strip().lower() not in BODY_TYPES:
+            raise Refusal(415, "unsupported_media_type", f"one of {', '.join(BODY_TYPES)}", field="Content-Type")
+
+    async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        seen, started = 0, False
+
+        async def bounded() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._limit:
+                raise _too_large(self._limit)
+            return message
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, noting)
+        except Refusal as refusal:
+            if not started:
+                await _refuse(send, refusal.document)
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(413, "too_large", f"body: at most {limit} bytes", field="body", limit=limit)
+
+
+async def _refuse(send: Send, document: Mapping[str, Any]) -> None:
+    headers = [(b"content-type", b"application/problem+json")]
+    if document["status"] == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": document["status"], "headers": headers})
+    await send({"type": "http.response.body", "body": json_of(document)})

@@ -1,0 +1,49 @@
+"""Uploaded references that another replica took in: asked for once, then local. Each is seen by its owner only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from assay.service.replicas.link import Link
+from assay.service.replicas.outbox import Outbox
+from assay.service.replicas.seal import Seal
+
+KIND = "reference"
+PATIENCE = 50.0
+"""How many times the budget a reference may take: the other way is to upload it again."""
+
+
+class SharedReferences:
+    """Bodies by owner and SHA-256."""
+
+    def __init__(self, link: Link, outbox: Outbox, seal: Seal, *, prefix: str, entry_bytes: int) -> None:
+        self._link, self._outbox, self._seal = link, outbox, seal
+        self._prefix, self._entry_bytes = f"{prefix}:r1", entry_bytes
+
+    def put(self, owner: str, digest: str, body: bytes) -> None:
+        """Share a reference, soon. Never blocks."""
+        name = self._name(owner, digest)
+        self._outbox.put(name, self._seal.close(KIND, name, body))
+
+    async def get(self, owner: str, digests: Iterable[str]) -> dict[str, bytes]:
+        """Those that are there and are what their digest says."""
+        wanted = list(digests)
+        names = [self._name(owner, digest) for digest in wanted]
+        entries: list[Any] | None = await self._link.ask(lambda redis: redis.mget(names), patience=PATIENCE)
+        found: dict[str, bytes] = {}
+        for digest, name, entry in zip(wanted, names, entries or (), strict=False):
+            body = (
+                self._seal.open(KIND, name, entry)
+                if isinstance(entry, bytes) and len(entry) <= self._entry_bytes + 64
+                else None
+            )
+            if body is not None and sha256(body).hexdigest() == digest:
+                found[digest] = body
+            elif entry is not None:
+                self._link.counts["rejected"] += 1
+        return found
+
+    def _name(self, owner: str, digest: str) -> str:
+        return f"{self._prefix}:{owner}:{digest}"

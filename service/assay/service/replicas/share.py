@@ -1,0 +1,113 @@
+"""Everything that replicas share, opened and closed together. Without Redis it does nothing at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+from assay.service.engine.engine import Engine
+from assay.service.engine.intake.work import Batch, Fault, Work
+from assay.service.engine.schedule.tickets import Submission, works
+from assay.service.engine.workers.protocol import Report
+from assay.service.replicas.link import Link
+from assay.service.replicas.outbox import Outbox
+from assay.service.replicas.quotas import Quotas, SharedUse
+from assay.service.replicas.references import SharedReferences
+from assay.service.replicas.seal import Seal
+from assay.service.replicas.settings import QuotaSettings, RedisSettings
+from assay.service.replicas.verdicts import SharedVerdicts
+
+
+class Share:
+    """What stands between a face and the engine: quotas, and what Redis knows."""
+
+    def __init__(self, engine: Engine, redis: RedisSettings | None, quota: QuotaSettings) -> None:
+        """Raises ConfigurationError where redis-py is missing or the URL cannot be read."""
+        self._engine = engine
+        self.quotas = Quotas(quota) if quota.any else None
+        self.link: Link | None = None
+        if redis is not None:
+            self._join(redis)
+        if self.active:
+            engine.on_report = self._reported
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to do."""
+        return self.quotas is not None or self.link is not None
+
+    def _join(self, redis: RedisSettings) -> None:
+        self.link = link = Link(redis.url.get_secret_value(), timeout_s=redis.timeout_ms / 1000)
+        seal, limits = Seal(redis.secret.get_secret_value()), self._engine.settings.limits
+        self._worth_us = redis.worth_us
+        self._outbox = outbox = Outbox(link, ttl_s=redis.ttl_s)
+        self._verdicts = SharedVerdicts(link, outbox, seal, prefix=redis.prefix, entry_bytes=redis.entry_bytes)
+        self._references = SharedReferences(link, outbox, seal, prefix=redis.prefix, entry_bytes=limits.reference_bytes)
+        self._use = SharedUse(self.quotas, link, seal, prefix=redis.prefix) if self.quotas is not None else None
+
+    async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
+        """A batch; references that are not here are asked of Redis first, once. Raises EnvelopeFault."""
+        batch = read()
+        missing = {entry.digest for entry in batch.entries if isinstance(entry, Fault) and entry.digest}
+        if not missing or self.link is None:
+            return batch
+        found = await self._references.get(owner, missing)
+        for digest, body in found.items():
+            self._engine.references.put(owner, digest, body)
+        return read() if found else batch
+
+    async def submit(self, batch: Batch) -> Submission:
+        """Count it against its owner's quota, bring in what other replicas know, and take it in.
+
+        Raises QuotaExceeded, and what the engine's `submit` raises; nothing was counted or taken in then.
+        """
+        items = sum(isinstance(entry, Work) for entry in batch.entries)
+        if self.quotas is not None:
+            self.quotas.admit(batch.owner, items)
+        try:
+            if self.link is not None and self.link.up and self._engine.settings.cache_bytes:
+                await self._warm(work for _, work in works(batch))
+            return self._engine.submit(batch)
+        except BaseException:
+            if self.quotas is not None:
+                self.quotas.refund(batch.owner, items)
+            raise
+
+    async def _warm(self, wanted: Iterable[Work]) -> None:
+        worth = (work for work in wanted if work.facts.repeatable and self._engine.cost_us(work) >= self._worth_us)
+        keys = {self._engine.key(work): work.owner for work in worth}
+        unknown = [(owner, key) for key, owner in keys.items() if not self._engine.knows(key)]
+        if unknown:
+            for key, report in (await self._verdicts.get(unknown)).items():
+                self._engine.learn(key, report)
+
+    def reference(self, owner: str, digest: str, body: bytes) -> None:
+        """A reference was uploaded here."""
+        if self.link is not None:
+            self._references.put(owner, digest, body)
+
+    def _reported(self, key: bytes, work: Work, report: Report) -> None:
+        spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
+        if self.quotas is not None:
+            self.quotas.charge(work.owner, spent_us / 1e6)
+        kept = work.facts.repeatable and report.reward is not None
+        if self.link is not None and kept and spent_us >= self._worth_us:
+            self._verdicts.put(work.owner, key, report)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Tell and learn while inside."""
+        if self.link is None:
+            yield
+            return
+        telling = asyncio.create_task(self._use.run()) if self._use is not None else None
+        try:
+            yield
+        finally:
+            if telling is not None and self._use is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
+                await self._use.sync()
+            await self._outbox.close()
+            await self.link.close()

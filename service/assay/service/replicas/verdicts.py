@@ -1,0 +1,63 @@
+"""The second level of the verdict cache. Only verdicts are shared; an entry that is not ours is a miss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.service.engine.workers.protocol import Kind, Report
+from assay.service.replicas.link import Link
+from assay.service.replicas.outbox import Outbox
+from assay.service.replicas.seal import Seal
+
+KIND = "verdict"
+KEYS_A_BUDGET = 256
+"""A request for more keys may take the budget once more for so many."""
+_FORMAT = "1"
+"""Changes when `Report` does: entries of other formats are under other names."""
+
+
+class SharedVerdicts:
+    """Reports by owner and item key."""
+
+    def __init__(self, link: Link, outbox: Outbox, seal: Seal, *, prefix: str, entry_bytes: int) -> None:
+        self._link, self._outbox, self._seal = link, outbox, seal
+        self._prefix, self._entry_bytes = f"{prefix}:v{_FORMAT}", entry_bytes
+
+    async def get(self, keys: Sequence[tuple[str, bytes]]) -> Mapping[bytes, Report]:
+        """The reports of these (owner, key) that are there, within the budget."""
+        names = [self._name(owner, key) for owner, key in keys]
+        entries = await self._link.ask(lambda redis: redis.mget(names), patience=1 + len(names) / KEYS_A_BUDGET)
+        found: dict[bytes, Report] = {}
+        for (_, key), name, entry in zip(keys, names, entries or (), strict=False):
+            report = self._report(name, entry) if isinstance(entry, bytes) else None
+            if report is not None:
+                found[key] = report
+        self._link.counts["hits"] += len(found)
+        self._link.counts["misses"] += len(keys) - len(found)
+        return found
+
+    def put(self, owner: str, key: bytes, report: Report) -> None:
+        """Share a verdict, soon. Never blocks."""
+        payload = msgspec.msgpack.encode(msgspec.structs.replace(report, seq=0))
+        if report.reward is None or len(payload) > self._entry_bytes:
+            return
+        name = self._name(owner, key)
+        self._outbox.put(name, self._seal.close(KIND, name, payload))
+
+    def _name(self, owner: str, key: bytes) -> str:
+        return f"{self._prefix}:{owner}:{key.hex()}"
+
+    def _report(self, name: str, entry: Any) -> Report | None:
+        payload = self._seal.open(KIND, name, entry) if len(entry) <= self._entry_bytes + 64 else None
+        try:
+            report = None if payload is None else msgspec.msgpack.decode(payload, type=Report)
+        except msgspec.MsgspecError:
+            report = None
+        if report is None or report.kind != Kind.VERDICT or report.reward is None or not math.isfinite(report.reward):
+            self._link.counts["rejected"] += 1
+            return None
+        return report

@@ -1,0 +1,1 @@
+"""Advantages, token weights, losses and their batches, in torch."""

@@ -1,0 +1,99 @@
+"""Two fp32 weights per token, fixed before the window is split: L = sum_t (w_pg * pg_t + w_kl * kl_t).
+
+Masks, the normaliser over the whole optimizer window and all ranks, and the correction for the
+generator's policy are all in the weights. Micro-batches, accumulation, padding and ranks then cannot
+change a gradient: a sum of sums is the sum. `ranks` undoes the mean that DDP and FSDP take.
+
+    sequence   1 / (|o_i| * sequences)       GRPO, GSPO: mean over sequences of the mean over tokens
+    tokens     1 / tokens                    DAPO; BNPO over the window instead of the micro-batch
+    constant   1 / (sequences * max_tokens)  Dr. GRPO: never the padded width
+    sum        1 / sequences                 LUSPO: mean over sequences of the sum over tokens
+Only sequences that count are in a denominator: a sequence whose tokens are all masked is not there, one of a
+dead group is (`count="all"`, as the papers have it) or is not (`count="live"`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from assay.trainer_adapter.grpo.objective.advantages import Reduce, alone
+from assay.trainer_adapter.grpo.objective.segments import lengths_of, spread
+
+Normaliser = Literal["sequence", "tokens", "constant", "sum"]
+NORMALISERS = ("sequence", "tokens", "constant", "sum")
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a window holds, on all ranks: the denominators."""
+
+    sequences: float
+    tokens: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """fp32 by default, one per row."""
+
+    pg: Tensor
+    kl: Tensor
+
+
+def totals(offsets: Tensor, counted: Tensor, *, reduce: Reduce = alone) -> Totals:
+    """Sequences and tokens of `counted` (bool per sequence) that have tokens, over all ranks; float64 sums."""
+    lengths = lengths_of(offsets) * counted
+    local = torch.stack([(lengths > 0).sum(), lengths.sum()]).to(torch.float64)
+    sequences, tokens = reduce(local).tolist()
+    return Totals(sequences, tokens)
+
+
+def token_weights(
+    offsets: Tensor,
+    whole: Totals,
+    *,
+    normaliser: Normaliser,
+    keep: Tensor,
+    max_tokens: int,
+    beta: float = 0.0,
+    kl_keep: Tensor | None = None,
+    ratio: Tensor | None = None,
+    ranks: int = 1,
+    dtype: torch.dtype = torch.float32,
+) -> Weights:
+    """The weights of packed rows.
+
+    Args:
+        offsets: [S + 1] of the rows at hand, a part of the window or all of it.
+        whole: the window's `totals`.
+        keep: bool [S], sequences that carry policy gradient.
+        max_tokens: the length cap of a completion, for `constant`.
+        beta: coefficient of the KL term.
+        kl_keep: bool [S], sequences that carry KL; default: `keep`.
+        ratio: [N] detached correction of the rollout policy (`rollout_correction`).
+        ranks: data-parallel ranks whose gradients will be averaged; 1 where they are summed.
+    """
+    base = _base(offsets, whole, normaliser=normaliser, max_tokens=max_tokens) * ranks
+    pg = base * spread(keep.to(torch.float64), offsets)
+    if ratio is not None:
+        pg = pg * ratio
+    kl = base * spread((keep if kl_keep is None else kl_keep).to(torch.float64), offsets) * beta
+    return Weights(pg.to(dtype), kl.to(dtype))
+
+
+def _base(offsets: Tensor, whole: Totals, *, normaliser: Normaliser, max_tokens: int) -> Tensor:
+    """float64 [N]; an empty window divides by 1, never by 0."""
+    lengths = lengths_of(offsets).to(torch.float64)
+    sequences, tokens = max(whole.sequences, 1.0), max(whole.tokens, 1.0)
+    per_sequence = {
+        "sequence": 1.0 / (lengths.clamp(min=1) * sequences),
+        "tokens": torch.full_like(lengths, 1.0 / tokens),
+        "constant": torch.full_like(lengths, 1.0 / (sequences * max_tokens)),
+        "sum": torch.full_like(lengths, 1.0 / sequences),
+    }
+    if normaliser not in per_sequence:
+        raise ValueError(f"no such normaliser: {normaliser}")
+    return spread(per_sequence[normaliser], offsets)

@@ -1,0 +1,1 @@
+"""Prompts, generation and scoring of rollouts."""

@@ -1,0 +1,122 @@
+"""The rollouts of a step: groups are drawn, sampled, judged, and where asked drawn again until enough are live.
+
+Dynamic sampling (DAPO, arXiv:2503.14476): a group whose scores are all equal teaches nothing, so further prompts are
+drawn, `over_sampling` times those missing, for at most `max_rounds`. The live groups with the lowest draw numbers
+train. Which groups those are does not depend on the number of ranks; every rank samples its share.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+
+from assay.trainer_adapter.grpo.objective.advantages import group_advantages
+from assay.trainer_adapter.grpo.objective.segments import offsets_of
+from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
+from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough, Sampling
+from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
+from assay.trainer_adapter.grpo.rollout.scoring import Judge, Scoring
+from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.ranks import Ranks
+
+
+class Generator(Protocol):
+    """Who samples: `LocalGenerator`, or a server's."""
+
+    tokens: int
+
+    def run(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
+        """Sample, and deliver each completion that is finished."""
+        ...
+
+    def sync(self, version: int) -> None:
+        """Take over the trainer's weights."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
+
+
+@dataclass
+class Collected:
+    """What a step's rollouts amount to, on this rank. `train` are the groups of the update, of all that were drawn."""
+
+    train: list[Group] = field(default_factory=list)
+    every: list[Group] = field(default_factory=list)
+    cursor: int = 0
+    rounds: int = 0
+    cancelled: int = 0
+    generate_s: float = 0.0
+    verify_wait_s: float = 0.0
+    latencies_s: list[float] = field(default_factory=list)
+
+
+def rewards_of(samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rewards and scores, fp64, NaN where there is none."""
+    grades = [sample.grade for sample in samples]
+    rewards = [math.nan if grade is None or grade.reward is None else grade.reward for grade in grades]
+    scores = [math.nan if grade is None or grade.score is None else grade.score for grade in grades]
+    return torch.tensor(rewards, dtype=torch.float64), torch.tensor(scores, dtype=torch.float64)
+
+
+def live_draws(groups: Sequence[Group], run: Run) -> list[int]:
+    """The draws of groups whose scores differ (or rewards, where the gate says so)."""
+    rewards, scores = rewards_of([sample for group in groups for sample in group.samples])
+    gate = scores if run.algorithm.gate == "score" else None
+    offsets = offsets_of(torch.tensor([len(group.samples) for group in groups]))
+    live = group_advantages(rewards, offsets, scores=gate, spread=run.algorithm.spread).live.tolist()
+    return [group.draw.number for group, alive in zip(groups, live, strict=True) if alive]
+
+
+class Collector:
+    """Draws, samples and judges."""
+
+    def __init__(self, run: Run, prompts: Prompts, generator: Generator, judge: Judge, ranks: Ranks) -> None:
+        self._run, self._prompts, self._generator, self._judge, self._ranks = run, prompts, generator, judge, ranks
+        self._dynamic = run.algorithm.preset().dynamic_sampling
+
+    def collect(self, step: int, cursor: int) -> Collected:
+        """The groups of step `step`, from draw `cursor` on."""
+        done = Collected(cursor=cursor)
+        wanted, live = self._run.rollout.prompts, list[int]()
+        for _ in range(self._run.algorithm.max_rounds if self._dynamic else 1):
+            missing = wanted - len(live) if self._dynamic else wanted
+            count = math.ceil(missing * self._run.algorithm.over_sampling) if self._dynamic else missing
+            draws = [self._prompts.draw(done.cursor + place) for place in range(count)]
+            done.cursor += count
+            done.rounds += 1
+            fresh = self._round(draws[self._ranks.rank :: self._ranks.size], step, done)
+            live += self._ranks.gather(live_draws(fresh, self._run))
+            if len(live) >= wanted:
+                break
+        chosen = set(sorted(live)[:wanted])
+        done.train = [group for group in done.every if not self._dynamic or group.draw.number in chosen]
+        return done
+
+    def _round(self, draws: list[Draw], step: int, done: Collected) -> list[Group]:
+        how = self._run.rollout
+        scoring = Scoring(self._judge, draws, needed=how.group, extra=how.extra, step=step)
+        sampling = Sampling(
+            samples=how.group + how.extra, max_tokens=how.max_tokens, temperature=how.temperature,
+            seed=self._run.seed, thinking=how.thinking,
+        )  # fmt: skip
+        start = time.monotonic()
+        try:
+            self._generator.run(draws, sampling, scoring.deliver, scoring.enough)
+            generated = time.monotonic()
+            groups = scoring.finish()
+        except BaseException:
+            scoring.abandon()
+            raise
+        done.generate_s += generated - start
+        done.verify_wait_s += time.monotonic() - generated
+        done.latencies_s += scoring.latencies_s
+        done.cancelled += scoring.cancelled
+        done.every += groups
+        return groups

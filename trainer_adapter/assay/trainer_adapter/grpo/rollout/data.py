@@ -1,0 +1,127 @@
+"""Rows and prompts: JSON lines in, token ids out, in an order that is a function of the seed alone.
+
+Draw d of a run is a fixed row, whatever happened before: resuming needs no more state than the number of draws.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.client import ConfigurationError
+from assay.client.templates import Fill, RowFault, template
+from assay.trainer_adapter.grpo.run.config import Data
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A row, its prompt as text and as ids."""
+
+    row: Mapping[str, Any]
+    text: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Prompt number `number` of the run."""
+
+    number: int
+    prompt: Prompt
+
+
+class Prompts:
+    """The prompts of one file."""
+
+    def __init__(self, prompts: list[Prompt], *, seed: int, skipped: int = 0, faults: int = 0) -> None:
+        if not prompts:
+            raise ConfigurationError(
+                f"no row is left to train on: {skipped} prompts are too long, {faults} rows give no prompt"
+            )
+        self.prompts, self.skipped, self.faults = prompts, skipped, faults
+        self._seed = seed
+        self._orders: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+    def draw(self, number: int) -> Draw:
+        """Draw `number`: epochs of all prompts, each in an order of its own."""
+        epoch, place = divmod(number, len(self.prompts))
+        if epoch not in self._orders:
+            random = torch.Generator().manual_seed((self._seed * 1_000_003 + epoch) % 2**63)
+            self._orders = {epoch: torch.randperm(len(self.prompts), generator=random).tolist()}
+        return Draw(number, self.prompts[self._orders[epoch][place]])
+
+
+def read_rows(path: str | Path) -> list[dict[str, Any]]:
+    """The rows of a JSON lines file. Raises `ConfigurationError` naming the line."""
+    rows, number = [], 0
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise ValueError("not an object")
+                    rows.append(row)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise ConfigurationError(f"{path}: line {number} is not a JSON object") from None
+    return rows
+
+
+def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> Prompts:
+    """Every row's prompt; prompts over `max_prompt_tokens`, and rows that give none, are left out and counted.
+
+    A row gives none that its template cannot be filled from, whose text is no Unicode (a lone surrogate), or that has
+    no token: a completion's first token is predicted from the prompt's last. Raises `ConfigurationError`.
+    """
+    fill = template(data.prompt)
+    if data.chat and not getattr(tokenizer, "chat_template", None):
+        raise ConfigurationError(
+            "data.chat: the tokenizer has no chat template; chat = false takes the prompt as it is"
+        )
+    prompts, skipped, faults = [], 0, 0
+    for row in read_rows(path):
+        prompt = _prompt(row, fill, data, tokenizer)
+        if prompt is None:
+            faults += 1
+        elif len(prompt.ids) > data.max_prompt_tokens:
+            skipped += 1
+        else:
+            prompts.append(prompt)
+    return Prompts(prompts, seed=seed, skipped=skipped, faults=faults)
+
+
+def _prompt(row: Mapping[str, Any], fill: Fill, data: Data, tokenizer: Any) -> Prompt | None:
+    """None: the row's own fault."""
+    from jinja2 import TemplateError
+
+    try:
+        text = str(fill(row))
+        text.encode()
+    except (RowFault, UnicodeEncodeError):
+        return None
+    try:
+        ids = _encode(text, data, tokenizer)
+    except TemplateError as error:
+        raise ConfigurationError(f"data.chat: the chat template: {error}") from None
+    return Prompt(row, text, tuple(ids)) if ids else None
+
+
+def _encode(text: str, data: Data, tokenizer: Any) -> list[int]:
+    if not data.chat:
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+    messages = [{"role": "system", "content": data.system}] if data.system else []
+    written = tokenizer.apply_chat_template(
+        [*messages, {"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+    )
+    return list(tokenizer(written, add_special_tokens=False)["input_ids"])

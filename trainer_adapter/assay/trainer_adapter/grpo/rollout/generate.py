@@ -1,0 +1,195 @@
+"""The local generator: sampling with a KV cache, many sequences at once, in this process.
+
+Prompts are padded on the left and run once each; the cache is then repeated for the samples of a group. Finished
+rows leave the batch when half of it is done, and so do the stragglers of a group that has enough. A row that has
+thought for its budget is made to write the end of its thinking, token by token, and those tokens do not train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.trainer_adapter.grpo.policy import Policy
+from assay.trainer_adapter.grpo.rollout.data import Draw
+from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
+from assay.trainer_adapter.grpo.run.config import Thinking
+
+Deliver = Callable[[Sample], None]
+Enough = Callable[[int], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How a rollout is sampled. `stream` keeps the random numbers of training and evaluation apart."""
+
+    samples: int
+    max_tokens: int
+    temperature: float
+    seed: int
+    stream: int = 0
+    thinking: Thinking | None = None
+
+
+@dataclass
+class _Row:
+    """A sequence under way."""
+
+    draw: int
+    index: int
+    ids: list[int] = field(default_factory=list)
+    mask: list[bool] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+    forced: list[int] = field(default_factory=list)
+    thinking: bool = False
+    done: bool = False
+
+
+class LocalGenerator:
+    """Samples from the policy itself."""
+
+    def __init__(self, policy: Policy, *, batch: int) -> None:
+        self._policy, self._batch = policy, batch
+        self.tokens = 0
+        """Tokens sampled so far."""
+
+    def sync(self, version: int) -> None:
+        """The weights are the trainer's own."""
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    @torch.no_grad()
+    def run(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
+        """Sample `how.samples` completions of every draw; each is delivered when it is finished."""
+        model = self._policy.model
+        was_training = model.training
+        model.eval()
+        try:
+            step = max(1, self._batch // how.samples)
+            with self._policy.precision():  # around all of it: autocast then casts each weight once
+                for start in range(0, len(draws), step):
+                    self._chunk(draws[start : start + step], how, deliver, enough)
+        finally:
+            model.train(was_training)
+
+    def _chunk(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
+        ids, mask = self._prompts(draws)
+        logits, cache = self._policy.next_logits(ids, mask, positions(mask), None)
+        if how.samples > 1:
+            cache.batch_repeat_interleave(how.samples)
+            logits, mask = (one.repeat_interleave(how.samples, 0) for one in (logits, mask))
+        rows = [
+            _Row(draw.number, index, thinking=how.thinking is not None and how.thinking.prefilled)
+            for draw in draws
+            for index in range(how.samples)
+        ]
+        _Decoding(self, how, deliver, enough, rows, cache, mask).run(logits)
+
+    def _prompts(self, draws: Sequence[Draw]) -> tuple[Tensor, Tensor]:
+        width = max(len(draw.prompt.ids) for draw in draws)
+        pad = self._policy.tokenizer.pad_token_id or 0
+        ids = [[pad] * (width - len(draw.prompt.ids)) + list(draw.prompt.ids) for draw in draws]
+        mask = [[0] * (width - len(draw.prompt.ids)) + [1] * len(draw.prompt.ids) for draw in draws]
+        return torch.tensor(ids, device=self._policy.device), torch.tensor(mask, device=self._policy.device)
+
+
+class _Decoding:
+    """One batch under way: `rows` are those in the batch, done or not."""
+
+    def __init__(
+        self, owner: LocalGenerator, how: Sampling, deliver: Deliver, enough: Enough,
+        rows: list[_Row], cache: Any, mask: Tensor,
+    ) -> None:  # fmt: skip
+        self._owner, self._policy, self._how = owner, owner._policy, how
+        self._deliver, self._enough = deliver, enough
+        self._rows, self._cache, self._mask = rows, cache, mask
+        self._ends = self._policy.end_ids
+        self._keys = torch.tensor([key(how.seed, how.stream, row.draw, row.index) for row in rows])
+        self._marks = _thinking_ids(how.thinking, self._policy.tokenizer)
+
+    def run(self, logits: Tensor) -> None:
+        """To the end of every row."""
+        for step in range(self._how.max_tokens):
+            self._take(logits, step)
+            done = sum(row.done for row in self._rows)
+            if done == len(self._rows):
+                return
+            if done * 2 >= len(self._rows):
+                self._shrink()
+            logits = self._step()
+
+    def _take(self, logits: Tensor, step: int) -> None:
+        """A token for every row that is under way; what is finished is delivered, what is no longer wanted ends."""
+        chosen = choose(logits, uniforms(self._keys, step), temperature=self._how.temperature)
+        tokens, logps = (one.tolist() for one in chosen)
+        for row, token, logp in zip(self._rows, tokens, logps, strict=True):
+            if row.done:
+                continue
+            self._grow(row, token, logp)
+            ended = row.mask[-1] and row.ids[-1] in self._ends
+            if ended or step == self._how.max_tokens - 1:
+                row.done = True
+                self._deliver(self._sample(row, truncated=not ended))
+        over = {draw for draw in {row.draw for row in self._rows if not row.done} if self._enough(draw)}
+        for row in self._rows:
+            row.done = row.done or row.draw in over
+
+    def _grow(self, row: _Row, token: int, logp: float) -> None:
+        self._owner.tokens += 1
+        if row.forced:
+            row.ids.append(row.forced.pop(0))
+            row.mask.append(False)
+            row.logps.append(float("nan"))
+            return
+        row.ids.append(token)
+        row.mask.append(True)
+        row.logps.append(logp)
+        if self._how.thinking is not None:
+            self._think(row, self._how.thinking.budget)
+
+    def _think(self, row: _Row, budget: int) -> None:
+        """Whether it thinks, by its last tokens; past the budget the end is forced."""
+        start, end, close = self._marks
+        if not row.thinking:
+            row.thinking = row.ids == start
+        elif row.ids[-len(end) :] == end:
+            row.thinking = False
+        if row.thinking and len(row.ids) >= budget:
+            row.thinking = False
+            row.forced = list(close)
+
+    def _shrink(self) -> None:
+        places = [place for place, row in enumerate(self._rows) if not row.done]
+        index = torch.tensor(places, device=self._mask.device)
+        self._cache.batch_select_indices(index)
+        self._mask, self._keys = self._mask[index], self._keys[torch.tensor(places)]
+        self._rows = [self._rows[place] for place in places]
+
+    def _step(self) -> Tensor:
+        tokens = torch.tensor([[row.ids[-1]] for row in self._rows], device=self._mask.device)
+        self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
+        return self._policy.next_logits(tokens, self._mask, positions(self._mask)[:, -1:], self._cache)[0]
+
+    def _sample(self, row: _Row, *, truncated: bool) -> Sample:
+        text = self._policy.tokenizer.decode(row.ids, skip_special_tokens=True)
+        return Sample(row.draw, row.index, row.ids, row.mask, row.logps, text, truncated)
+
+
+def positions(mask: Tensor) -> Tensor:
+    """Positions of left-padded rows."""
+    return (mask.cumsum(-1) - 1).clamp(min=0)
+
+
+def _thinking_ids(thinking: Thinking | None, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
+    """The tokens that start thinking, that end it, and that are written where the budget is spent."""
+    if thinking is None:
+        return [], [], []
+    texts = (thinking.start, thinking.end, thinking.close)
+    start, end, close = (list(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
+    return start, end, close

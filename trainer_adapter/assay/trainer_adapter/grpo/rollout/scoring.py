@@ -1,0 +1,173 @@
+"""Verdicts from Assay while generation goes on, and the end of stragglers, down to the sandbox.
+
+Samples are sent as they are finished: one by one where stragglers may be cancelled, group by group where
+patience is bounded, else all of a batch together. Once a group has as many verdicts as it needs, or patience is
+at its end, what is still open is cancelled: the request ends, the service cancels the item, the sandbox kills
+the program. A completion without a verdict has no reward, and is never read as a 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from assay.client.templates import RowFault
+from assay.trainer_adapter.grades import Grade
+from assay.trainer_adapter.grpo.rollout.data import Draw
+from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
+from assay.trainer_adapter.grpo.run.config import Reward
+from assay.trainer_adapter.missing import ungraded
+from assay.trainer_adapter.rows import RowMap
+from assay.trainer_adapter.scorer import Scorer
+from assay.trainer_adapter.sessions import Target
+
+UNSENT = 256
+"""Samples that are gathered before they are sent, where nothing may be cancelled."""
+CANCELLED = "cancelled"
+
+
+class Judge:
+    """Turns samples into items of a verifier, on the session of this process."""
+
+    def __init__(self, settings: Reward, *, run: str, scorer: Scorer | None = None) -> None:
+        self.settings, self._run = settings, run
+        self._rows = RowMap(verifier=settings.verifier, reference=settings.reference, fields=settings.fields)
+        target = Target.of(settings.url, api_key=settings.api_key, **settings.options)
+        self._scorer = scorer or Scorer(target, deadline_s=settings.deadline_s)
+
+    def submit(self, pairs: Sequence[tuple[Draw, Sample]], *, step: int) -> Future[list[Grade]]:
+        """Grades to come; cancelling the future cancels the items."""
+        return self._scorer.submit([self._item(draw, sample, step) for draw, sample in pairs])
+
+    def _item(self, draw: Draw, sample: Sample, step: int) -> Mapping[str, Any] | Grade:
+        try:
+            item = self._rows.item(draw.prompt.row, sample.text)
+        except RowFault as fault:
+            return Grade.of_row(str(fault))
+        if isinstance(item, Grade):
+            return item
+        about = {
+            "group": str(draw.number), "run": self._run, "step": step, "prompt": draw.prompt.text,
+            "completion_tokens": sample.tokens, "truncated": sample.truncated,
+        }  # fmt: skip
+        return {**about, **item}
+
+
+class Scoring:
+    """The verdicts of one batch of draws. `needed`: samples a group; beyond those, the rest are stragglers."""
+
+    def __init__(self, judge: Judge, draws: Sequence[Draw], *, needed: int, extra: int, step: int) -> None:
+        self._judge, self._needed, self._extra, self._step = judge, needed, extra, step
+        self.groups = {draw.number: Group(draw) for draw in draws}
+        self._open: dict[Future[list[Grade]], list[Sample]] = {}
+        self._unsent: list[Sample] = []
+        self._sent_at: dict[Future[list[Grade]], float] = {}
+        self.latencies_s: list[float] = []
+        self.cancelled = 0
+
+    def deliver(self, sample: Sample) -> None:
+        """A finished sample: send it, or keep it until its batch is whole."""
+        self.groups[sample.draw].samples.append(sample)
+        if self._extra:
+            self._send([sample])
+            return
+        self._unsent.append(sample)
+        if self._judge.settings.patience_s is not None:
+            self._send_whole_groups()
+        elif len(self._unsent) >= UNSENT:
+            self._flush()
+
+    def _send_whole_groups(self) -> None:
+        by_draw = defaultdict(list)
+        for sample in self._unsent:
+            by_draw[sample.draw].append(sample)
+        for samples in by_draw.values():
+            if len(samples) == self._needed:
+                self._send(samples)
+                self._unsent = [one for one in self._unsent if one.draw != samples[0].draw]
+
+    def enough(self, draw: int) -> bool:
+        """Whether a group has all the verdicts that it needs; an outage and a row's fault are none."""
+        if not self._extra:
+            return False
+        self._collect()
+        return sum(_judged(sample) for sample in self.groups[draw].samples) >= self._needed
+
+    def finish(self) -> list[Group]:
+        """Wait for what is needed, cancel the rest, and return the groups in the order of their draws."""
+        self._flush()
+        patience = self._judge.settings.patience_s
+        until = None if patience is None else time.monotonic() + patience
+        while self._wanted() and (until is None or time.monotonic() < until):
+            self._collect(wait_s=0.05 if until is None else max(0.001, min(0.05, until - time.monotonic())))
+        self._collect()
+        for future in list(self._open):
+            self._cancel(future)
+        return [self._settled(group) for group in self.groups.values()]
+
+    def abandon(self) -> None:
+        """Cancel everything: the run ends here."""
+        for future in list(self._open):
+            self._cancel(future)
+
+    def _wanted(self) -> bool:
+        return any(not self.enough(sample.draw) for samples in list(self._open.values()) for sample in samples)
+
+    def _flush(self) -> None:
+        if self._unsent:
+            self._send(self._unsent)
+            self._unsent = []
+
+    def _send(self, samples: list[Sample]) -> None:
+        pairs = [(self.groups[sample.draw].draw, sample) for sample in samples]
+        future = self._judge.submit(pairs, step=self._step)
+        self._open[future] = list(samples)
+        self._sent_at[future] = time.monotonic()
+
+    def _collect(self, *, wait_s: float = 0.0) -> None:
+        """Take the verdicts that are there; wait a moment for one if there is none."""
+        done = [future for future in self._open if future.done()]
+        if not done and wait_s and self._open:
+            _wait(next(iter(self._open)), wait_s)
+            done = [future for future in self._open if future.done()]
+        for future in done:
+            samples = self._open.pop(future)
+            self.latencies_s.append(time.monotonic() - self._sent_at.pop(future))
+            for sample, grade in zip(samples, future.result(), strict=True):
+                sample.grade = grade
+
+    def _cancel(self, future: Future[list[Grade]]) -> None:
+        samples = self._open.pop(future)
+        self._sent_at.pop(future)
+        future.cancel()
+        self.cancelled += len(samples)
+        for sample in samples:
+            sample.grade = Grade(None, None, CANCELLED, "ours", "cancelled as a straggler")
+
+    def _settled(self, group: Group) -> Group:
+        """A group with at most `needed` samples, those with verdicts first; in the order of their indices."""
+        judged = [sample for sample in group.samples if sample.grade is not None]
+        judged.sort(key=lambda sample: (not _judged(sample), sample.index))
+        group.samples = sorted(judged[: self._needed], key=lambda sample: sample.index)
+        self._raise_outages(group)
+        return group
+
+    def _raise_outages(self, group: Group) -> None:
+        lost = [sample.grade for sample in group.samples if sample.grade and sample.grade.fault == "ours"]
+        outages = [grade for grade in lost if grade.reason != CANCELLED]
+        if outages and self._judge.settings.on_outage == "raise":
+            raise ungraded(outages, of=len(group.samples))
+
+
+def _judged(sample: Sample) -> bool:
+    return sample.grade is not None and sample.grade.reward is not None
+
+
+def _wait(future: Future[Any], seconds: float) -> None:
+    try:
+        future.exception(timeout=seconds)
+    except (TimeoutError, CancelledError):
+        return

@@ -1,0 +1,1 @@
+"""The training run: configuration, loop, checkpoints, records and reports."""

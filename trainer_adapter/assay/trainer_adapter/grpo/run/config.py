@@ -1,0 +1,290 @@
+"""A training run as data: what a TOML file holds, checked before anything is loaded.
+
+Sampling is from the policy itself: `top_p = 1`, `top_k = 0`, and the temperature is the one that the
+loss divides logits by. Anything else would train on the ratio of two other distributions, so it is refused here.
+Unknown keys are refused. Units are in the names. `docs/train.md` lists every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomllib
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.kernels import Backend
+from assay.trainer_adapter.grpo.objective.advantages import Kind
+from assay.trainer_adapter.grpo.objective.correction import Mode
+from assay.trainer_adapter.grpo.objective.losses import Kl, LossSpec, Ratio, Surrogate
+from assay.trainer_adapter.grpo.objective.presets import PRESETS, Preset
+from assay.trainer_adapter.grpo.objective.weights import Normaliser
+
+
+class Section(BaseModel):
+    """One table of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Lora(Section):
+    """Low-rank adapters (peft); the base stays as it is."""
+
+    rank: int = Field(16, ge=1)
+    alpha: int = Field(32, ge=1)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    target: str | list[str] = "all-linear"
+
+
+class Model(Section):
+    """The policy. `dtype`: of the forward's matrix products; parameters, losses and optimizer are fp32."""
+
+    path: str
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    lora: Lora | None = None
+    gradient_checkpointing: bool = False
+    reference: str | None = Field(None, description="Path of the reference; default: the policy as it starts.")
+    device: str = "auto"
+    backend: Backend = "auto"
+
+
+class Data(Section):
+    """Rows as JSON lines; `prompt` is a template of their columns."""
+
+    train: str
+    eval: str | None = None
+    prompt: str = "{prompt}"
+    system: str | None = None
+    chat: bool = True
+    max_prompt_tokens: int = Field(1024, ge=1)
+
+
+class Reward(Section):
+    """Assay: where it is, which verifier judges, against what. See docs/trainers.md for templates."""
+
+    url: str | list[str] = "embedded:"
+    verifier: str
+    reference: dict[str, Any] | str
+    fields: dict[str, Any] = {}
+    api_key: str | None = Field(None, repr=False)
+    deadline_s: float = Field(120.0, gt=0)
+    patience_s: float | None = Field(None, gt=0, description="Seconds for verdicts once generation is done.")
+    on_outage: Literal["abstain", "raise"] = "abstain"
+    options: dict[str, Any] = {}
+
+
+class Thinking(Section):
+    """A bound on thinking: after `budget` tokens without `end`, `close` is written in the model's place.
+
+    A completion thinks from its `start`, or from its first token where the template already wrote that (`prefilled`).
+    """
+
+    budget: int = Field(ge=1)
+    prefilled: bool = False
+    start: str = "<think>"
+    end: str = "</think>"
+    close: str = "\n</think>\n\n"
+
+
+class Rollout(Section):
+    """Groups of completions. `extra`: samples beyond `group`; the stragglers are cancelled once `group` are judged."""
+
+    prompts: int = Field(ge=1)
+    group: int = Field(ge=2, description="An advantage is a difference to others of the group.")
+    extra: int = Field(0, ge=0)
+    max_tokens: int = Field(ge=1)
+    temperature: float = Field(1.0, gt=0)
+    top_p: float = 1.0
+    top_k: int = 0
+    thinking: Thinking | None = None
+
+    @model_validator(mode="after")
+    def _whole_distribution(self) -> Rollout:
+        if self.top_p != 1.0 or self.top_k != 0:
+            raise ValueError("top_p must be 1 and top_k 0: the loss knows the whole distribution only")
+        return self
+
+
+class Generator(Section):
+    """Who samples: this process (`local`), or a server. `logprobs`: what the server's are worth."""
+
+    kind: Literal["local", "openai", "vllm", "sglang"] = "local"
+    url: str = "http://127.0.0.1:8000"
+    model: str = "policy"
+    api_key: str | None = Field(None, repr=False)
+    batch: int = Field(512, ge=1, description="Sequences at once.")
+    timeout_s: float = Field(600.0, gt=0)
+    logprobs: Literal["processed", "raw", "none"] = "processed"
+    sync: Literal["none", "sglang_disk", "vllm_lora", "vllm_reload"] = "none"
+
+
+class Algorithm(Section):
+    """A preset by name; every further key overrides a column of it."""
+
+    name: str = "dapo"
+    advantage: Kind | None = None
+    normaliser: Normaliser | None = None
+    ratio: Ratio | None = None
+    surrogate: Surrogate | None = None
+    clip_low: float | None = None
+    clip_high: float | None = None
+    dual_clip: float | None = None
+    ratio_cap: float | None = None
+    tau_pos: float | None = None
+    tau_neg: float | None = None
+    kl: Kl | None = None
+    kl_in: Literal["loss", "reward"] | None = None
+    kl_correction: bool | None = None
+    beta: float = Field(0.0, ge=0)
+    kl_on_dead_groups: bool = False
+    dynamic_sampling: bool | None = None
+    max_rounds: int = Field(3, ge=1, description="Rounds of rollouts a step, for dynamic sampling.")
+    over_sampling: float = Field(1.0, ge=1.0, description="Prompts asked for, over prompts missing.")
+    gate: Literal["score", "reward"] = "score"
+    spread: float = Field(1e-6, ge=0)
+    eps: float = Field(1e-4, ge=0)
+    ddof: int = Field(1, ge=0, le=1)
+    denominator: Literal["all", "live"] = "all"
+    mask_truncated: bool = False
+    correction: Mode = "none"
+    correction_low: float = Field(0.0, ge=0)
+    correction_high: float = Field(2.0, gt=0)
+
+    @model_validator(mode="after")
+    def _known(self) -> Algorithm:
+        if self.name not in PRESETS:
+            raise ValueError(f"no such algorithm; there are {', '.join(PRESETS)}")
+        if self.correction_low > self.correction_high:
+            raise ValueError("correction_low is above correction_high: no ratio is between them")
+        self.preset()
+        return self
+
+    def preset(self) -> Preset:
+        """The preset with the overrides."""
+        base = PRESETS[self.name]
+        own = self.model_dump(exclude_none=True)
+        loss = replace(base.loss, **{name: own[name] for name in LossSpec.__dataclass_fields__ if name in own})
+        outer = ("advantage", "normaliser", "kl_in", "dynamic_sampling")
+        return replace(base, loss=loss, **{name: own[name] for name in outer if name in own})
+
+
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Optimizer(Section):
+    """AdamW. `minibatches` x `epochs` updates a step; `micro_tokens` bounds a forward, padding included."""
+
+    lr: float = Field(1e-6, gt=0)
+    betas: tuple[Beta, Beta] = (0.9, 0.99)
+    eps: float = Field(1e-8, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    max_grad_norm: float = Field(1.0, gt=0)
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup_steps: int = Field(0, ge=0)
+    minibatches: int = Field(1, ge=1)
+    epochs: int = Field(1, ge=1)
+    micro_tokens: int = Field(16384, ge=1)
+
+
+class Eval(Section):
+    """Held-out rows, every so many steps. `k`: of pass@k."""
+
+    every: int = Field(0, ge=0)
+    rows: int = Field(256, ge=1)
+    samples: int = Field(1, ge=1)
+    k: list[int] = [1]
+    temperature: float = Field(1.0, ge=0, description="0: greedy.")
+    alarm_drop: float = Field(0.05, gt=0)
+
+    @model_validator(mode="after")
+    def _enough(self) -> Eval:
+        if not self.k or max(self.k) > self.samples or min(self.k) < 1:
+            raise ValueError("k lies between 1 and samples")
+        return self
+
+
+class Checkpoint(Section):
+    """Every so many steps, and at the end; `keep` of them stay."""
+
+    every: int = Field(50, ge=0)
+    keep: int = Field(2, ge=1)
+
+
+class Prepare(Section):
+    """What a bundled recipe makes before it trains: a model, rows."""
+
+    kind: Literal["tiny_sums", "smollm2_sums"]
+    options: dict[str, Any] = {}
+
+
+class Run(Section):
+    """The whole file."""
+
+    name: str = "run"
+    seed: int = 0
+    steps: int = Field(ge=1)
+    threads: int | None = Field(None, ge=1)
+    samples_kept: int = Field(4, ge=0, description="Sample rollouts kept for the report, a step.")
+    max_ungraded_steps: int = Field(3, ge=1)
+    prepare: Prepare | None = None
+    model: Model
+    data: Data
+    reward: Reward
+    rollout: Rollout
+    generator: Generator = Generator()
+    algorithm: Algorithm = Algorithm()
+    optimizer: Optimizer = Optimizer()
+    eval: Eval = Eval()
+    checkpoint: Checkpoint = Checkpoint()
+
+    @model_validator(mode="after")
+    def _together(self) -> Run:
+        preset = self.algorithm.preset()
+        if self.algorithm.beta > 0 and preset.loss.kl == "none":
+            raise ValueError("beta > 0 with kl = none")
+        if self.generator.kind != "local" and self.rollout.thinking is not None and self.generator.kind == "openai":
+            raise ValueError("a thinking budget needs a generator that takes token ids: local, vllm or sglang")
+        return self
+
+
+def load(path: Path, overrides: Sequence[str] = ()) -> Run:
+    """The run of a TOML file, with `section.key=value` overrides (values as TOML). Raises `ConfigurationError`."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: not UTF-8") from None
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    for text in overrides:
+        _override(table, text)
+    return parse(table, str(path))
+
+
+def parse(table: Mapping[str, Any], name: str) -> Run:
+    """The run of a table. Raises `ConfigurationError`."""
+    try:
+        return Run.model_validate(table)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'run'}: {one['msg']}" for one in error.errors(include_input=False)[:5]
+        )
+        raise ConfigurationError(f"{name}: {faults}") from None
+
+
+def _override(table: dict[str, Any], text: str) -> None:
+    name, found, value = text.partition("=")
+    if not found:
+        raise ConfigurationError(f"--set wants section.key=value, not {text!r}")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    *outer, last = name.strip().split(".")
+    for key in outer:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise ConfigurationError(f"--set {name}: {key} is not a table")
+    table[last] = parsed

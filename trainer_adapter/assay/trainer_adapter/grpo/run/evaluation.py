@@ -1,0 +1,101 @@
+"""Held-out evaluation: pass@1, pass@k, and the alarm of a reward that rises while the evaluation falls.
+
+pass@k is the unbiased estimate 1 - C(n-c, k) / C(n, k) over n verified samples of a prompt (arXiv:2107.03374).
+Samples without a verdict are in no denominator, and a figure over none is None, never 0. Evaluation draws its own
+random numbers, the same at every step, so a change between two evaluations is the policy's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from assay.trainer_adapter.grpo.rollout.collect import Generator
+from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
+from assay.trainer_adapter.grpo.rollout.generate import Sampling
+from assay.trainer_adapter.grpo.rollout.samples import Group
+from assay.trainer_adapter.grpo.rollout.scoring import Judge, Scoring
+from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.ranks import Ranks
+from assay.trainer_adapter.grpo.run.records import share
+
+STREAM = 1
+
+
+def pass_at_k(samples: int, correct: int, k: int) -> float:
+    """The probability that one of k samples, drawn from `samples` of which `correct` are right, is right."""
+    if samples - correct < k:
+        return 1.0
+    return 1.0 - math.comb(samples - correct, k) / math.comb(samples, k)
+
+
+class Evaluator:
+    """Evaluates on a fixed set of held-out prompts."""
+
+    def __init__(self, run: Run, prompts: Prompts, generator: Generator, judge: Judge, ranks: Ranks) -> None:
+        self._run, self._generator, self._judge, self._ranks = run, generator, judge, ranks
+        self._draws = [Draw(number, prompt) for number, prompt in enumerate(prompts.prompts[: run.eval.rows])]
+
+    def evaluate(self, step: int) -> dict[str, float | None]:
+        """The figures after `step` steps, over all ranks; `samples` are those with a verdict."""
+        settings = self._run.eval
+        mine = self._draws[self._ranks.rank :: self._ranks.size]
+        scoring = Scoring(self._judge, mine, needed=settings.samples, extra=0, step=step)
+        how = Sampling(
+            samples=settings.samples, max_tokens=self._run.rollout.max_tokens, temperature=settings.temperature,
+            seed=self._run.seed, stream=STREAM, thinking=self._run.rollout.thinking,
+        )  # fmt: skip
+        self._generator.run(mine, how, scoring.deliver, scoring.enough)
+        return self._figures(scoring.finish())
+
+    def _figures(self, groups: list[Group]) -> dict[str, float | None]:
+        names = [f"pass@{k}" for k in self._run.eval.k]
+        sums = [0.0] * (2 * len(names) + 4)
+        for group in groups:
+            grades = [sample.grade for sample in group.samples if sample.grade and sample.grade.reward is not None]
+            right = sum(int(grade.score == 1) for grade in grades)
+            for place, k in enumerate(self._run.eval.k):
+                if len(grades) >= k:
+                    sums[2 * place] += pass_at_k(len(grades), right, k)
+                    sums[2 * place + 1] += 1
+            sums[-4] += sum(grade.reward for grade in grades if grade.reward is not None)
+            sums[-3] += len(grades)
+            sums[-2] += len(group.samples)
+            sums[-1] += sum(sample.tokens for sample in group.samples)
+        whole = self._ranks.sum(torch.tensor(sums, dtype=torch.float64)).tolist()
+        figures = {name: share(whole[2 * at], whole[2 * at + 1]) for at, name in enumerate(names)}
+        reward, graded, asked, tokens = whole[-4:]
+        more = {
+            "reward_mean": share(reward, graded),
+            "graded": share(graded, asked),
+            "length_mean": share(tokens, asked),
+        }
+        return {**figures, **more, "samples": graded}
+
+
+@dataclass
+class Alarm:
+    """Sounds when training reward is up on the best evaluation's while the evaluation is down on it.
+
+    Down means by more than `drop` and by more than three standard errors of the two proportions. The reward
+    of an evaluation is the mean of the last steps before it; of one before the first step, of the first steps after.
+    """
+
+    drop: float
+    best: float | None = None
+    best_reward: float | None = None
+    best_samples: float = 0.0
+
+    def look(self, evaluation: float, *, samples: float, first: float | None, last: float | None) -> bool:
+        """One evaluation; `first`, `last`: mean training reward of the first and last steps since the previous one."""
+        if self.best is not None and self.best_reward is None:
+            self.best_reward = first
+        if self.best is None or evaluation >= self.best:
+            self.best, self.best_reward, self.best_samples = evaluation, last, samples
+            return False
+        noise = sum(p * (1 - p) / max(n, 1.0) for p, n in ((self.best, self.best_samples), (evaluation, samples)))
+        fell = self.best - evaluation
+        rose = last is not None and self.best_reward is not None and last > self.best_reward
+        return rose and fell > self.drop and fell > 3 * math.sqrt(noise)

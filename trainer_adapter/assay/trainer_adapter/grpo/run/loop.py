@@ -1,0 +1,253 @@
+"""The loop: rollouts, verdicts, advantages, update; evaluation, checkpoints, records. Synchronous and on-policy.
+
+    for step:  collect (draw, sample, judge)  ->  update  ->  sync the generator  ->  record  ->  evaluate, checkpoint
+
+A run is a function of its file and seed: killed and resumed from a checkpoint, it gives the same numbers (with
+`rollout.extra = 0`: which stragglers are cancelled is a matter of time). A step in which nothing could be judged
+does not update; several in a row end the run, because an outage must not look like learning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.policy import Policy
+from assay.trainer_adapter.grpo.rollout.collect import Collected, Collector, Generator, live_draws
+from assay.trainer_adapter.grpo.rollout.data import load_prompts
+from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
+from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.run import checkpoint
+from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.evaluation import Alarm, Evaluator
+from assay.trainer_adapter.grpo.run.ranks import Ranks
+from assay.trainer_adapter.grpo.run.records import (
+    EVALS,
+    METRICS,
+    Records,
+    counts_of,
+    distribution_line,
+    finite,
+    metrics_of,
+    read_lines,
+    rollout_lines,
+)  # fmt: skip
+from assay.trainer_adapter.grpo.run.report import write_report
+from assay.trainer_adapter.grpo.run.update import Learner, Updated, learning_rate
+from assay.trainer_adapter.grpo.run.watch import Watch
+from assay.trainer_adapter.missing import Ungraded
+
+WINDOW = 10
+"""Steps whose mean reward an evaluation is held against."""
+
+
+class Training:
+    """One run, from its start or its last checkpoint to its last step."""
+
+    def __init__(
+        self, run: Run, out: Path, *, resume: bool = False, quiet: bool = False, ranks: Ranks | None = None
+    ) -> None:
+        if run.threads is not None:
+            torch.set_num_threads(run.threads)
+        torch.manual_seed(run.seed)
+        self.run, self.out, self._ranks = run, out, ranks or Ranks()
+        self.policy = Policy.load(run.model)
+        self.learner = Learner(self.policy, run, self._ranks)
+        self._judge = Judge(run.reward, run=run.name)
+        self._generator = make_generator(run, self.policy, out, self._ranks)
+        train = load_prompts(run.data.train, run.data, self.policy.tokenizer, seed=run.seed)
+        self._collector = Collector(run, train, self._generator, self._judge, self._ranks)
+        self._evaluator = self._make_evaluator()
+        self._alarm = Alarm(run.eval.alarm_drop)
+        self._since: list[float] = []
+        self._place = self._start(resume)
+        self._spent = self._place.seconds
+        self._ungraded = 0
+        self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
+        self._records = Records(out, after=self._place.step or -1) if self._ranks.first else None
+        if train.skipped:
+            self._watch.note(
+                f"{train.skipped} prompts are longer than {run.data.max_prompt_tokens} tokens and left out"
+            )
+        if train.faults:
+            self._watch.note(f"{train.faults} rows give no prompt (empty, no text, or no Unicode) and are left out")
+
+    def _make_evaluator(self) -> Evaluator | None:
+        if not self.run.eval.every or self.run.data.eval is None:
+            return None
+        held_out = load_prompts(self.run.data.eval, self.run.data, self.policy.tokenizer, seed=self.run.seed)
+        current = self.run.generator.kind == "local" or self.run.generator.sync != "none"
+        generator = self._generator if current else LocalGenerator(self.policy, batch=self.run.generator.batch)
+        return Evaluator(self.run, held_out, generator, self._judge, self._ranks)
+
+    def _start(self, resume: bool) -> checkpoint.Place:
+        """The place to go on from; the folder is made, and never mixed with another run's."""
+        found = checkpoint.list_all(self.out)
+        if resume and found:
+            place = checkpoint.restore(
+                found[-1], self.policy, self.learner.optimizer, fingerprint=fingerprint(self.run)
+            )
+            self._replay(place.step)
+            self._generator.sync(place.step)
+            self._ranks.barrier()  # the first rank cuts the files that all have read
+            return place
+        if not resume and (self.out / METRICS).exists():
+            raise ConfigurationError(f"{self.out} holds a run: --resume goes on with it, another --out starts anew")
+        if self._ranks.first:
+            self.out.mkdir(parents=True, exist_ok=True)
+            (self.out / "config.json").write_text(public(self.run))
+        self._ranks.barrier()
+        return checkpoint.Place(0, 0, fingerprint(self.run))
+
+    def _replay(self, step: int) -> None:
+        """What the alarm knew after `step` steps: the evaluations, and the rewards since the last one."""
+        seen = 0
+        for line in read_lines(self.out / EVALS):
+            if line["step"] <= step:
+                seen = line["step"]
+                self._looks(line)
+        rewards = [line["reward_mean"] for line in read_lines(self.out / METRICS) if seen < line["step"] <= step]
+        self._since = [reward for reward in rewards if reward is not None]
+
+    def _looks(self, line: Mapping[str, Any]) -> bool:
+        """Whether the alarm sounds at an evaluation; one without verdicts says nothing."""
+        value = line[self._judged]
+        return value is not None and self._alarm.look(
+            value, samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
+        )
+
+    @property
+    def _judged(self) -> str:
+        """The figure of an evaluation that the alarm watches."""
+        return f"pass@{min(self.run.eval.k)}"
+
+    def train(self) -> Path:
+        """All steps that are left; returns the folder of the run."""
+        try:
+            if self._place.step == 0:
+                self._evaluate(0)
+            for step in range(self._place.step + 1, self.run.steps + 1):
+                self._step(step)
+            if self._ranks.first:
+                write_report(self.out)
+        finally:
+            self._watch.close()
+            self._generator.close()
+            if self._records is not None:
+                self._records.close()
+        return self.out
+
+    def _step(self, step: int) -> None:
+        start, sampled = time.monotonic(), self._generator.tokens
+        done = self._collector.collect(step, self._place.cursor)
+        collected = time.monotonic()
+        updated = self._update(done, step)
+        self._generator.sync(step)
+        end = time.monotonic()
+        self._spent += end - start
+        self._place = checkpoint.Place(step, done.cursor, self._place.fingerprint, self._spent)
+        times = {"update_s": end - collected, "step_s": end - start}
+        self._record(step, done, updated, sampled, times)
+        last = step == self.run.steps
+        if self._evaluator is not None and (step % self.run.eval.every == 0 or last):
+            self._evaluate(step)
+        every = self.run.checkpoint.every
+        if last or (every and step % every == 0):
+            self._save()
+
+    def _update(self, done: Collected, step: int) -> Updated:
+        graded = sum(
+            sample.grade is not None and sample.grade.reward is not None
+            for group in done.every
+            for sample in group.samples
+        )
+        if self._ranks.sum(torch.tensor(float(graded))) > 0:
+            self._ungraded = 0
+            return self.learner.update(done.train, step=step - 1)
+        self._ungraded += 1
+        self._watch.note(f"step {step}: no completion has a verdict, nothing is learnt")
+        if self._ungraded >= self.run.max_ungraded_steps:
+            raise Ungraded(f"no verdict in {self._ungraded} steps in a row; the last checkpoint is whole")
+        return Updated()
+
+    def _record(self, step: int, done: Collected, updated: Updated, sampled: int, times: dict[str, float]) -> None:
+        local = counts_of(done, live_draws(done.every, self.run))
+        whole = self._ranks.sum(torch.tensor(list(local.values()), dtype=torch.float64)).tolist()
+        line = metrics_of(step, dict(zip(local, whole, strict=True)), done, updated)
+        generated = float(self._ranks.sum(torch.tensor(float(self._generator.tokens - sampled))))
+        latencies = sorted(done.latencies_s) or [math.nan]
+        line |= {
+            "lr": learning_rate(self.run.optimizer, step - 1, self.run.steps),
+            "tokens_generated": generated,
+            "distributions": distribution_line(done.every),
+            "generate_s": done.generate_s, "verify_wait_s": done.verify_wait_s, **times,
+            "tokens_per_s": generated / max(done.generate_s, 1e-9),
+            "verify_p50_ms": 1e3 * latencies[len(latencies) // 2], "verify_max_ms": 1e3 * latencies[-1],
+        }  # fmt: skip
+        line = finite(line)
+        if line["reward_mean"] is not None:
+            self._since.append(line["reward_mean"])
+        if self._records is not None:
+            self._records.step(line, rollout_lines(step, done.every, self.run.samples_kept))
+        self._watch.step(line)
+
+    def _evaluate(self, step: int) -> None:
+        if self._evaluator is None:
+            return
+        figures = self._evaluator.evaluate(step)
+        ends = (self._since[:WINDOW], self._since[-WINDOW:])
+        first, last = (sum(end) / len(end) if end else None for end in ends)
+        self._since = []
+        line = finite({"step": step, **figures, "reward_first": first, "reward_last": last})
+        alarm = line["alarm"] = self._looks(line)
+        if self._records is not None:
+            self._records.evaluation(line)
+        self._watch.evaluation(line)
+        if alarm:
+            self._watch.note(f"ALARM at step {step}: reward rises while {self._judged} falls; the reward may be gamed")
+
+    def _save(self) -> None:
+        if self._ranks.first:
+            checkpoint.save(self.out, self._place, self.policy, self.learner.optimizer, keep=self.run.checkpoint.keep)
+            write_report(self.out)
+        self._ranks.barrier()
+
+
+def make_generator(run: Run, policy: Policy, out: Path, ranks: Ranks) -> Generator:
+    """The generator of the configuration."""
+    if run.generator.kind == "local":
+        return LocalGenerator(policy, batch=run.generator.batch)
+    from assay.trainer_adapter.grpo.rollout.servers import ServerGenerator
+
+    return ServerGenerator(run.generator, policy, out / "generator", writes=ranks.first)
+
+
+def public(run: Run) -> str:
+    """The configuration as JSON, without keys."""
+    table = run.model_dump(mode="json")
+    for section in ("reward", "generator"):
+        table[section]["api_key"] = None
+    return json.dumps(table, indent=1)
+
+
+def fingerprint(run: Run) -> str:
+    """What must not change between a checkpoint and its resume: all but where things are and how often one looks."""
+    table = run.model_dump(mode="json")
+    for section, names in {
+        "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),
+        "generator": ("url", "api_key", "timeout_s"),
+        "model": ("path", "device"), "data": ("train", "eval"),
+    }.items():  # fmt: skip
+        for name in names:
+            table[section].pop(name)
+    for name in ("checkpoint", "prepare", "threads", "samples_kept", "max_ungraded_steps"):
+        table.pop(name)
+    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,277 @@
+"""One step's update: advantages, weights, micro-batches, gradients, AdamW.
+
+A sample whose advantage is 0 and that carries no KL does not enter the training forward: without dropout it cannot
+move a parameter. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
+of a batch, ratios are 1 by construction. With several, a correction for the generator, or KL in the reward, old
+log-probs are computed first, once; with beta > 0 those of the reference; both for every sample, dead or not. Dropout
+(LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes the masks of the rest.
+A gradient that is not finite skips the update, which is counted and in no other figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.trainer_adapter.grpo.objective.advantages import Advantages, group_advantages
+from assay.trainer_adapter.grpo.objective.batch import Batch, Entry, micro_batches
+from assay.trainer_adapter.grpo.objective.correction import Ess, rollout_correction
+from assay.trainer_adapter.grpo.objective.losses import Rows, kl_in_reward
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
+from assay.trainer_adapter.grpo.policy import Policy
+from assay.trainer_adapter.grpo.rollout.collect import rewards_of
+from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
+from assay.trainer_adapter.grpo.rollout.sampling import key
+from assay.trainer_adapter.grpo.run.config import Optimizer, Run
+from assay.trainer_adapter.grpo.run.ranks import Ranks
+
+SUMS = (
+    "loss", "rows", "entropy", "kl", "clipped", "kl_rollout", "rollout_rows",
+    "ess_n", "ess_w", "ess_w2", "ess_t", "ess_t2", "seq_n", "seq_w", "seq_w2", "seq_t", "seq_t2", "missing",
+)  # fmt: skip
+
+
+@dataclass
+class Updated:
+    """What an update amounts to, over all ranks; `sums` are by the names in `SUMS`."""
+
+    grad_norms: list[float] = field(default_factory=list)
+    skipped: int = 0
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(SUMS, 0.0))
+    sequences: int = 0
+    sequences_computed: int = 0
+    tokens: int = 0
+    tokens_computed: int = 0
+
+
+class Learner:
+    """The policy, its optimizer, and how a batch of groups moves them."""
+
+    def __init__(self, policy: Policy, run: Run, ranks: Ranks) -> None:
+        self.policy, self._run, self._ranks = policy, run, ranks
+        self.preset = run.algorithm.preset()
+        settings = run.optimizer
+        self.optimizer = torch.optim.AdamW(
+            policy.parameters(),
+            lr=settings.lr,
+            betas=settings.betas,
+            eps=settings.eps,
+            weight_decay=settings.weight_decay,
+        )
+        self._reference = policy.reference(run.model) if run.algorithm.beta > 0 else None
+        self._updates = settings.minibatches * settings.epochs
+
+    def update(self, groups: Sequence[Group], *, step: int) -> Updated:
+        """Move the policy by the groups of step `step` (from 0)."""
+        torch.manual_seed(key(self._run.seed, step))
+        self.policy.model.train()
+        done = Updated()
+        old, ref = self._before(groups)
+        advantages = self._advantages(groups, old, ref)
+        rate = learning_rate(self._run.optimizer, step, self._run.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        parts = self._minibatches(groups, advantages)
+        for epoch in range(self._run.optimizer.epochs):
+            for part in parts:
+                self._one(part, old, ref, done, first=epoch == 0)
+        self._sum(done)
+        return done
+
+    # --- before the update ---------------------------------------------------------------------
+
+    def _before(self, groups: Sequence[Group]) -> tuple[dict[int, Tensor] | None, dict[int, Tensor] | None]:
+        """Old and reference log-probs by sample, where they are needed before the first gradient."""
+        in_reward = self._reference is not None and self.preset.kl_in == "reward"
+        needs_old = self._updates > 1 or self._run.algorithm.correction != "none" or in_reward
+        entries = [Entry(sample, group.draw.prompt.ids, 0.0, False) for group in groups for sample in group.samples]
+        old = self._logps(entries, self.policy) if needs_old else None
+        ref = self._logps(entries, self._reference) if self._reference is not None else None
+        return old, ref
+
+    def _logps(self, entries: list[Entry], policy: Policy) -> dict[int, Tensor]:
+        found: dict[int, Tensor] = {}
+        for batch in self._batches(entries):
+            logps = policy.logps(batch, temperature=self._run.rollout.temperature)
+            for entry, part in zip(batch.entries, logps.split([one.rows for one in batch.entries]), strict=True):
+                found[id(entry.sample)] = part
+        return found
+
+    def _batches(self, entries: Sequence[Entry]) -> Any:
+        pad = self.policy.tokenizer.pad_token_id or 0
+        return micro_batches(
+            entries, micro_tokens=self._run.optimizer.micro_tokens, pad_id=pad, device=self.policy.device
+        )
+
+    def _advantages(
+        self, groups: Sequence[Group], old: dict[int, Tensor] | None, ref: dict[int, Tensor] | None
+    ) -> Advantages:
+        samples = [sample for group in groups for sample in group.samples]
+        rewards, scores = rewards_of(samples)
+        settings = self._run.algorithm
+        if self.preset.kl_in == "reward" and old is not None and ref is not None:
+            rewards = self._with_kl(samples, rewards, old, ref)
+        return group_advantages(
+            rewards, offsets_of(torch.tensor([len(group.samples) for group in groups])), kind=self.preset.advantage,
+            scores=scores if settings.gate == "score" else None, eps=settings.eps, spread=settings.spread,
+            ddof=settings.ddof, reduce=self._ranks.sum,
+        )  # fmt: skip
+
+    def _with_kl(
+        self, samples: list[Sample], rewards: Tensor, old: dict[int, Tensor], ref: dict[int, Tensor]
+    ) -> Tensor:
+        if not samples:
+            return rewards
+        offsets = offsets_of(torch.tensor([sum(sample.mask) for sample in samples]))
+        before, base = (torch.cat([table[id(sample)].cpu() for sample in samples]) for table in (old, ref))
+        return kl_in_reward(rewards, before, base, offsets, beta=self._run.algorithm.beta, kl=self.preset.loss.kl)
+
+    def _minibatches(self, groups: Sequence[Group], advantages: Advantages) -> list[list[_Member]]:
+        """Members of each minibatch: groups by their draw numbers, so that ranks agree on who belongs where."""
+        every = sorted(self._ranks.gather([group.draw.number for group in groups]))
+        count = self._run.optimizer.minibatches
+        part_of = {draw: place * count // len(every) for place, draw in enumerate(every)}
+        parts: list[list[_Member]] = [[] for _ in range(count)]
+        values = iter(advantages.values.tolist())
+        for group, live in zip(groups, advantages.live.tolist(), strict=True):
+            for sample in group.samples:
+                parts[part_of[group.draw.number]].append(self._member(group, sample, next(values), live))
+        return parts
+
+    def _member(self, group: Group, sample: Sample, advantage: float, live: bool) -> _Member:
+        settings = self._run.algorithm
+        graded = sample.grade is not None and sample.grade.reward is not None
+        usable = graded and sum(sample.mask) > 0 and not (settings.mask_truncated and sample.truncated)
+        kl = usable and self._in_loss > 0 and (live or settings.kl_on_dead_groups)
+        counted = usable and (live or settings.denominator == "all")
+        entry = Entry(sample, group.draw.prompt.ids, advantage, usable and advantage != 0.0)
+        return _Member(entry, kl, counted)
+
+    @property
+    def _in_loss(self) -> float:
+        """The coefficient of the KL term in the loss."""
+        return self._run.algorithm.beta if self.preset.kl_in == "loss" else 0.0
+
+    # --- the update ----------------------------------------------------------------------------
+
+    def _one(self, members: list[_Member], old: Any, ref: Any, done: Updated, *, first: bool) -> None:
+        """One optimizer step."""
+        whole = self._totals(members)
+        active = [member for member in members if member.entry.keep or member.kl]
+        if first:
+            done.sequences += len(members)
+            done.tokens += sum(member.entry.width for member in members)
+            done.sequences_computed += len(active)
+            done.tokens_computed += sum(member.entry.width for member in active)
+        if self._ranks.sum(torch.tensor(float(len(active)))) == 0:
+            return
+        self.optimizer.zero_grad(set_to_none=True)
+        kl = {id(member.entry): member.kl for member in active}
+        sums = dict.fromkeys(SUMS, 0.0)
+        for batch in self._batches([member.entry for member in active]):
+            rows, correction = self._rows(batch, whole, kl, old, ref)
+            loss, stats = self.policy.loss(batch, rows, self.preset.loss, temperature=self._run.rollout.temperature)
+            loss.backward()
+            self._count(sums, batch, loss, stats, correction)
+        if self._step(done):
+            done.sums = {name: value + sums[name] for name, value in done.sums.items()}
+
+    def _totals(self, members: list[_Member]) -> Totals:
+        lengths = torch.tensor([member.entry.rows for member in members], dtype=torch.int64)
+        counted = torch.tensor([member.counted for member in members], dtype=torch.bool)
+        return totals(offsets_of(lengths), counted, reduce=self._ranks.sum)
+
+    def _rows(self, batch: Batch, whole: Totals, kl: dict[int, bool], old: Any, ref: Any) -> tuple[Rows, int]:
+        settings = self._run.algorithm
+        before = None if old is None else torch.cat([old[id(entry.sample)] for entry in batch.entries])
+        ratio, missing = None, 0
+        if settings.correction != "none" and before is not None:
+            corrected = rollout_correction(
+                before, batch.rollout, batch.offsets, mode=settings.correction, low=settings.correction_low,
+                high=settings.correction_high,
+            )  # fmt: skip
+            ratio, missing = corrected.ratio, corrected.missing
+        weights = token_weights(
+            batch.offsets, whole, normaliser=self.preset.normaliser, keep=batch.keep,
+            max_tokens=self._run.rollout.max_tokens, beta=self._in_loss, ratio=ratio,
+            kl_keep=torch.tensor([kl[id(entry)] for entry in batch.entries], device=self.policy.device),
+        )  # fmt: skip
+        rows = Rows(batch.offsets, before, spread(batch.advantages, batch.offsets), weights.pg, weights.kl)
+        if ref is not None and self._in_loss > 0:
+            rows = replace(rows, ref=torch.cat([ref[id(entry.sample)] for entry in batch.entries]))
+        return (rows if self._updates > 1 else replace(rows, old=None)), missing
+
+    def _count(self, sums: dict[str, float], batch: Batch, loss: Tensor, stats: Any, missing: int) -> None:
+        """Sums of this micro-batch: over rows that were computed."""
+        seen = stats.seen
+        known = seen & ~batch.rollout.isnan()
+        change = torch.where(known, (stats.logp - batch.rollout).clamp(-20, 20), 0.0).double()
+        token = Ess.of(change[known].exp())
+        whole = segment_sum(known.double(), batch.offsets) > 0
+        sequence = Ess.of(segment_sum(change, batch.offsets)[whole].clamp(-20, 20).exp())
+        cap = self._run.algorithm.correction_high
+        cut = Ess.of(change[known].exp().clamp(max=cap))
+        sequence_cut = Ess.of(segment_sum(change, batch.offsets)[whole].clamp(-20, 20).exp().clamp(max=cap))
+        found = {
+            "loss": loss, "rows": seen.sum(), "entropy": stats.entropy.sum(), "kl": stats.kl.sum(),
+            "clipped": (stats.clipped & seen).sum(), "missing": missing, "rollout_rows": known.sum(),
+            "kl_rollout": (change.exp() - 1 - change)[known].sum(),
+            "ess_n": token.count, "ess_w": token.total, "ess_w2": token.squares,
+            "ess_t": cut.total, "ess_t2": cut.squares,
+            "seq_n": sequence.count, "seq_w": sequence.total, "seq_w2": sequence.squares, "seq_t": sequence_cut.total,
+            "seq_t2": sequence_cut.squares,
+        }  # fmt: skip
+        for name, value in found.items():
+            sums[name] += float(value.detach() if isinstance(value, Tensor) else value)
+
+    def _step(self, done: Updated) -> bool:
+        """Whether the policy moved: not where the gradient, the same on all ranks, is not finite."""
+        parameters = self.policy.parameters()
+        self._ranks.sum_gradients(parameters)
+        norm = float(torch.nn.utils.clip_grad_norm_(parameters, self._run.optimizer.max_grad_norm))
+        moves = math.isfinite(norm)
+        if moves:
+            self.optimizer.step()
+            done.grad_norms.append(norm)
+        else:
+            done.skipped += 1
+        self.optimizer.zero_grad(set_to_none=True)
+        return moves
+
+    def _sum(self, done: Updated) -> None:
+        """Counts and sums over all ranks."""
+        counts = ("sequences", "sequences_computed", "tokens", "tokens_computed")
+        local = [*done.sums.values(), *(float(getattr(done, name)) for name in counts)]
+        whole = self._ranks.sum(torch.tensor(local, dtype=torch.float64)).tolist()
+        done.sums = dict(zip(done.sums, whole, strict=False))
+        for name, value in zip(counts, whole[len(done.sums) :], strict=True):
+            setattr(done, name, int(value))
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A sample in a minibatch: whether it carries KL, and whether a denominator counts it."""
+
+    entry: Entry
+    kl: bool
+    counted: bool
+
+
+def learning_rate(settings: Optimizer, step: int, steps: int) -> float:
+    """The rate of step `step`, counted from 0, of `steps`: a function of nothing else."""
+    if step < settings.warmup_steps:
+        return settings.lr * (step + 1) / settings.warmup_steps
+    left = max(steps - settings.warmup_steps, 1)
+    share = (step - settings.warmup_steps) / left
+    schedules: dict[str, Callable[[float], float]] = {
+        "constant": lambda _: 1.0,
+        "linear": lambda x: 1.0 - x,
+        "cosine": lambda x: 0.5 * (1.0 + math.cos(math.pi * x)),
+    }
+    return settings.lr * schedules[settings.schedule](share)

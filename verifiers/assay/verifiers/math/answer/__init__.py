@@ -1,0 +1,1 @@
+"""Where the answer of a mathematical completion stands."""

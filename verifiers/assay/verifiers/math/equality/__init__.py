@@ -1,0 +1,1 @@
+"""Whether two typed values are equal."""

@@ -1,0 +1,1 @@
+"""From text to tokens to a tree."""
