@@ -47,6 +47,10 @@ _OUTCOMES = {
 }
 
 
+_APART = frozenset({"id", "verdict", "no_verdict", "reason", "timing", "cached"})
+"""Fields of a result that are not copied by their names."""
+
+
 class GrpcTransport:
     """One service at one address. The key is sent as a bearer token; default: `ASSAY_API_KEY`."""
 
@@ -184,20 +188,17 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _result(message: pb.Result) -> dict[str, Any]:
-    """A result in the contract's JSON form."""
-    result: dict[str, Any] = {"id": message.id, **_verdict(message), "reason": message.reason}
-    for name in ("extracted", "parts", "tests", "explanation"):
-        if message.HasField(f"{name}_json"):
-            result[name] = json.loads(getattr(message, f"{name}_json"))
-    if message.HasField("span"):
-        result["span"] = [message.span.start, message.span.end]
-    for name in ("message", "item_key"):
-        if message.HasField(name):
-            result[name] = getattr(message, name)
+    """Return a result in the contract's JSON form; its optional fields are those that the message carries."""
+    result: dict[str, Any] = {"id": message.id, **_verdict(message), "reason": message.reason, "flags": []}
+    for field, value in message.ListFields():
+        if field.name.endswith("_json"):
+            result[field.name.removesuffix("_json")] = json.loads(value)
+        elif field.name == "span":
+            result["span"] = [value.start, value.end]
+        elif field.name not in _APART:
+            result[field.name] = list(value) if field.name == "flags" else value
     timing = {name: getattr(message.timing, name) for name in ("queue_ms", "run_ms", "cpu_ms")}
-    return result | {
-        "flags": list(message.flags), "verifier": message.verifier, "timing": timing, "cached": message.cached,
-    }  # fmt: skip
+    return result | {"timing": timing, "cached": message.cached}
 
 
 def _verdict(message: pb.Result) -> dict[str, Any]:
