@@ -8,7 +8,8 @@ from assay.verifiers.math.syntax import tables
 from assay.verifiers.math.syntax.cursor import END, Cursor
 from assay.verifiers.math.syntax.exponents import read_raised
 from assay.verifiers.math.syntax.nodes import Bare, Const, Fset, Node, Num, Op, Sym, Unparsed, mul
-from assay.verifiers.math.syntax.tokens import Token, decimal
+from assay.verifiers.math.syntax.numerals import decimal
+from assay.verifiers.math.syntax.tokens import Token
 
 _FUNCTION_LETTERS = frozenset("fghFGH")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.verifiers.math.syntax import tables
 from assay.verifiers.math.syntax.cursor import Cursor
 from assay.verifiers.math.syntax.nodes import Node, Num, Op, Sym, Unparsed, neg, power
-from assay.verifiers.math.syntax.tokens import decimal
+from assay.verifiers.math.syntax.numerals import decimal
 
 
 def read_raised(cursor: Cursor, base: Node) -> Node:
