@@ -15,11 +15,12 @@ from assay.verifiers.math.answer import announcing
 from assay.verifiers.math.equality.exact import NoValue
 from assay.verifiers.math.equality.scalar import Scalar
 from assay.verifiers.math.syntax import units
-from assay.verifiers.math.syntax._cursor import END
+from assay.verifiers.math.syntax.cursor import END
 from assay.verifiers.math.syntax.nodes import Node, Num, Unparsed, neg
+from assay.verifiers.math.syntax.numerals import decimal
 from assay.verifiers.math.syntax.parser import parse
 from assay.verifiers.math.syntax.phrases import unit_phrase
-from assay.verifiers.math.syntax.tokens import Token, decimal, tokenise
+from assay.verifiers.math.syntax.tokens import Token, tokenise
 from assay.verifiers.math.values.kinds import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
 from assay.verifiers.math.values.shapes import value_of
 

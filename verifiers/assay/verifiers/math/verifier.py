@@ -75,7 +75,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         return MathSpec(reference, gold, _rules(reference), choice, text, integer)
 
     def verify(self, spec: MathSpec, candidate: Candidate) -> Verdict:
-        """Judge one completion."""
+        """Score one completion."""
         answer = candidate.answer
         flags = ("truncated",) if candidate.truncated else ()
         if answer is None:
@@ -84,7 +84,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         found = extraction.found
         if found is None or extraction.reason:
             return _without_answer(extraction, flags, candidate)
-        correct, reason, details = judge(spec, found.text, explain=candidate.explain)
+        correct, reason, details = compare_text(spec, found.text, explain=candidate.explain)
         reward = 1.0 if correct else 0.0
         return Verdict(
             reward=reward,
@@ -130,7 +130,7 @@ def _check(gold: Reading) -> None:
             raise InvalidReference("the answer is cut off", field="answer")
 
 
-def judge(spec: MathSpec, text: str, *, explain: bool = False) -> tuple[bool, str, Mapping[str, Any]]:
+def compare_text(spec: MathSpec, text: str, *, explain: bool = False) -> tuple[bool, str, Mapping[str, Any]]:
     """Whether an answer's text equals the gold: verdict, reason, and (if asked) how it was decided."""
     text = text.strip()
     if text == spec.text:

@@ -107,8 +107,8 @@ class Comparison:
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
         if isinstance(gold, Record) or isinstance(answer, Record):
-            ours, theirs = _as_record(gold), _as_record(answer)
-            return self._records(ours, theirs) if ours and theirs else self.note("kinds", result=False)
+            golds, answers = _as_record(gold), _as_record(answer)
+            return self._records(golds, answers) if golds and answers else self.note("kinds", result=False)
         if isinstance(gold, Relation) or isinstance(answer, Relation):
             return self.note("kinds", result=False)
         if any(_names_inside(value) for value in (gold, answer)):
@@ -142,10 +142,10 @@ class Comparison:
 
     # --- collections --------------------------------------------------------------------------------
     def _members(self, gold: Members, answer: Members) -> bool:
-        ours, theirs = self._distinct(gold), self._distinct(answer)
-        if len(ours) != len(theirs):
-            return self.note(f"{len(ours)} members and {len(theirs)}", result=False)
-        return self.note("members", result=self._matched(ours, theirs))
+        golds, answers = self._distinct(gold), self._distinct(answer)
+        if len(golds) != len(answers):
+            return self.note(f"{len(golds)} members and {len(answers)}", result=False)
+        return self.note("members", result=self._matched(golds, answers))
 
     def _distinct(self, members: Members) -> list[Value]:
         """The members; of a set in braces, each once."""
@@ -161,14 +161,14 @@ class Comparison:
         self.pairs += 1
         return self.pairs < MAX_PAIRS
 
-    def _matched(self, ours: list[Value], theirs: list[Value]) -> bool:
-        """Each of ours takes one of theirs. Equality is transitive for exact values, so greedy is right."""
-        exact, rest = _exact_counts(ours)
-        other_exact, other_rest = _exact_counts(theirs)
+    def _matched(self, golds: list[Value], answers: list[Value]) -> bool:
+        """Pair each member with an equal one. Equality is transitive for exact values, so greedy is right."""
+        exact, rest = _exact_counts(golds)
+        other_exact, other_rest = _exact_counts(answers)
         if not rest and not other_rest and self.rules == STRICT:
             return exact == other_exact
-        left = list(theirs)
-        for value in ours:
+        left = list(answers)
+        for value in golds:
             found = next((i for i, other in enumerate(left) if self._affordable() and self.equal(value, other)), None)
             if found is None:
                 return False
@@ -206,9 +206,9 @@ class Comparison:
             return self.note("names", result=False)
         if len(gold.pieces) != len(answer.pieces):
             return self.note("intervals", result=False)
-        ours = [Ordered(form, (low, high)) for form, low, high in gold.pieces]
-        theirs = [Ordered(form, (low, high)) for form, low, high in answer.pieces]
-        return self.note("intervals", result=self._matched(list(ours), list(theirs)))
+        golds = [Ordered(form, (low, high)) for form, low, high in gold.pieces]
+        answers = [Ordered(form, (low, high)) for form, low, high in answer.pieces]
+        return self.note("intervals", result=self._matched(list(golds), list(answers)))
 
     # --- words ---------------------------------------------------------------------------------------------
     def _texts(self, gold: Text, answer: Text) -> bool:

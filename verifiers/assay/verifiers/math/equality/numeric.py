@@ -93,36 +93,42 @@ class Evaluator:
         return value
 
     def _operation(self, node: Op) -> Number:
-        head = node.head
         if node.bound:
             return self._folded(node)
-        if head == "pow":
-            return self._power(node)
-        if head.startswith("app:"):
+        if node.head.startswith("app:"):
             return self._applied(node)
-        if head == "add":
-            return self._sum([self.value(arg) for arg in node.args])
-        if head == "mul":
-            return CONTEXT.fprod(self.value(arg) for arg in node.args)
-        if head in ("sqrt", "root", "cbrt", "ln", "log", "lg", "lb"):
-            return self._restricted(node)
-        rule = RULES.get(head)
+        method = _METHODS.get(node.head)
+        return method(self, node) if method else self._function(node)
+
+    def _added(self, node: Op) -> Number:
+        return self._sum([self.value(arg) for arg in node.args])
+
+    def _multiplied(self, node: Op) -> Number:
+        return CONTEXT.fprod(self.value(arg) for arg in node.args)
+
+    def _function(self, node: Op) -> Number:
+        """A function of the table `RULES`."""
+        head, rule = node.head, RULES.get(node.head)
         if rule is None:
             raise NotNumeric
         values = [self.value(arg) for arg in node.args]
         if head in ("re", "im") and node.free:
             raise NotNumeric  # of an unknown that need not be real
         if head in ANGLES:
-            bits = max((int(CONTEXT.mag(v)) for v in values if v), default=0)
-            if bits > _MAX_ANGLE_BITS:
-                raise TooLarge
-            self.loss += max(0, bits)
+            self._angle(values)
         if head in HIDDEN_EXPONENTIALS:
             self._hidden(head, values[0])
         try:
             return rule(*values)
         except TypeError as error:
             raise NotNumeric from error
+
+    def _angle(self, values: list[Number]) -> None:
+        """The whole turns of an angle cost the result their bits."""
+        bits = max((int(CONTEXT.mag(v)) for v in values if v), default=0)
+        if bits > _MAX_ANGLE_BITS:
+            raise TooLarge
+        self.loss += max(0, bits)
 
     def _hidden(self, head: str, value: Number) -> None:
         """`tanh x` is 1 but for e^(-2x): the exponential counts as a magnitude."""
@@ -295,6 +301,14 @@ class Evaluator:
             raise NotNumeric
         first, second = (value for value, _ in halves)
         return _without_noise(first + second, beside=first)
+
+
+_METHODS: dict[str, Callable[[Evaluator, Op], Number]] = {
+    "pow": Evaluator._power,
+    "add": Evaluator._added,
+    "mul": Evaluator._multiplied,
+    **dict.fromkeys(("sqrt", "root", "cbrt", "ln", "log", "lg", "lb"), Evaluator._restricted),
+}
 
 
 def _without_noise(total: Number, *, beside: Number) -> Number:

@@ -13,14 +13,12 @@ import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math.equality.exact import NoValue, cost, rational
+from assay.verifiers.math.equality.functions import CONTEXT, Number
 from assay.verifiers.math.syntax.nodes import Node, Num, Op, Sym
-
-if TYPE_CHECKING:
-    from assay.verifiers.math.equality.functions import Number
 
 _PLACES = 32
 _MOST_VISITS = 40_000
@@ -28,8 +26,16 @@ _MOST_VISITS = 40_000
 _FEWEST = 8
 _CONSTANTS = 6
 _SCALES = (
-    (0.3, 2.5), (0.3, 2.5), (1.0, 6.0), (0.05, 0.95), (0.3, 2.5), (2.0, 40.0), (20.0, 400.0), (400.0, 9000.0),
-)  # fmt: skip
+    (0.3, 2.5),
+    (0.3, 2.5),
+    (1.0, 6.0),
+    (0.05, 0.95),
+    (0.3, 2.5),
+    (2.0, 40.0),
+    (20.0, 400.0),
+    (400.0, 9000.0),
+)
+"""Bounds of the sizes of values at one place and the next, in turn."""
 _PIECED = words(
     """
     abs norm floor ceil min max sign asin acos atan acot asec acsc asinh acosh atanh re im
@@ -51,8 +57,6 @@ class Place(NamedTuple):
 
     def value(self, name: str) -> Number:
         """The value of a symbol. Two places in a row have opposite signs."""
-        from assay.verifiers.math.equality.functions import CONTEXT
-
         digest = hashlib.blake2b(f"{name}\x00{self.number}".encode("utf-8", "replace"), digest_size=12).digest()
         drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
         low, high = (CONTEXT.mpf(end.numerator) / end.denominator for end in (self.low, self.high))

@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from assay.verifiers.math.equality import numeric
 from assay.verifiers.math.equality.exact import MAX_COST, NoValue, TooLarge, Undefined, cost, rational
+from assay.verifiers.math.equality.functions import CONTEXT, Number
 from assay.verifiers.math.equality.modular import PRIMES, residues
+from assay.verifiers.math.equality.numeric import MARGIN, NotNumeric
 from assay.verifiers.math.equality.places import ANYWHERE, Place, is_pieced, places_for
 from assay.verifiers.math.syntax.nodes import Const, Node, Num, Op
-
-if TYPE_CHECKING:
-    from assay.verifiers.math.equality.functions import Number
 
 MAX_SIZE = 3_000
 """Trees with more nodes are compared as text only."""
@@ -96,9 +96,6 @@ class Scalar:
 def _evaluate(
     node: Node, points: Callable[[str], Number], precision: int, *, log_base: int, real: bool
 ) -> Evaluated | None:
-    from assay.verifiers.math.equality import numeric
-    from assay.verifiers.math.equality.functions import CONTEXT
-
     if cost(node) > numeric.MAX_COST:
         raise TooLarge
     with CONTEXT.workprec(precision):
@@ -135,8 +132,6 @@ def _equal(left: Scalar, right: Scalar) -> bool:
 
 def _same(values: list[tuple[Number, Number]], tolerance: int) -> bool:
     """Whether each pair agrees to `tolerance` bits."""
-    from assay.verifiers.math.equality.functions import CONTEXT
-
     for one, other in values:
         difference = one - other
         if not difference:
@@ -148,55 +143,63 @@ def _same(values: list[tuple[Number, Number]], tolerance: int) -> bool:
     return True
 
 
-Judge = Callable[[list[tuple[Any, Any]], int], bool]
+Agreement = Callable[[list[tuple[Any, Any]], int], bool]
 
 
-def _numerically(left: Scalar, right: Scalar, judge: Judge) -> bool:
+def _numerically(left: Scalar, right: Scalar, agree: Agreement) -> bool:
     bases = (10, 0) if "log" in left.node.heads | right.node.heads else (10,)
-    return any(_with_base(left, right, judge, base) for base in bases)
+    return any(_with_base(left, right, agree, base) for base in bases)
 
 
-def _quickly(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
+def _quickly(left: Scalar, right: Scalar, agree: Agreement, log_base: int) -> bool:
     """Whether two sides with an integral agree to 24 bits: most that differ need no more."""
-    from assay.verifiers.math.equality.functions import CONTEXT
-
     free = left.node.free | right.node.free
     pairs, _, _ = _pairs(left, right, 60, log_base, real=True, many=bool(free))
     with CONTEXT.workprec(60):
-        return not pairs or judge(pairs, 24)
+        return not pairs or agree(pairs, 24)
 
 
-def _with_base(left: Scalar, right: Scalar, judge: Judge, log_base: int) -> bool:
-    from assay.verifiers.math.equality.functions import CONTEXT
-    from assay.verifiers.math.equality.numeric import MARGIN, NotNumeric
-
-    free = left.node.free | right.node.free
-    if len(free) > 40:
+def _with_base(left: Scalar, right: Scalar, agree: Agreement, log_base: int) -> bool:
+    if len(left.node.free | right.node.free) > 40:
         return False
     try:
-        if "int" in left.node.heads | right.node.heads and not _quickly(left, right, judge, log_base):
+        if "int" in left.node.heads | right.node.heads and not _quickly(left, right, agree, log_base):
             return False
-        for real in (True, False):
-            precision = MARGIN + 40
-            for _ in range(3):
-                pairs, magnitude, loss = _pairs(left, right, precision, log_base, real=real, many=bool(free))
-                if not pairs or precision >= 5 * magnitude + MARGIN:
-                    break
-                with CONTEXT.workprec(precision):
-                    if precision - loss > 80 and not judge(pairs, 40):
-                        return False
-                precision = 5 * magnitude + MARGIN + 40
-            if pairs:
-                # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
-                if precision < 5 * magnitude + MARGIN:
-                    return False
-                with CONTEXT.workprec(precision):
-                    return judge(pairs, precision - 2 * magnitude - 50)
-            if not free or (real and (_is_real_somewhere(left, log_base) or _is_real_somewhere(right, log_base))):
-                return False
+        return _in_a_domain(left, right, agree, log_base)
     except NotNumeric:
         return False
+
+
+def _in_a_domain(left: Scalar, right: Scalar, agree: Agreement, log_base: int) -> bool:
+    """Over the reals; over the complex numbers only where neither side has a real value anywhere."""
+    for real in (True, False):
+        decided = _at_precision(left, right, agree, log_base, real=real)
+        if decided is not None:
+            return decided
+        constant = not left.node.free | right.node.free
+        if constant or (real and (_is_real_somewhere(left, log_base) or _is_real_somewhere(right, log_base))):
+            return False
     return False
+
+
+def _at_precision(left: Scalar, right: Scalar, agree: Agreement, log_base: int, *, real: bool) -> bool | None:
+    """Whether the values agree at a precision that their magnitudes need; None where there is no common value."""
+    precision, many = MARGIN + 40, bool(left.node.free | right.node.free)
+    for _ in range(3):
+        pairs, magnitude, loss = _pairs(left, right, precision, log_base, real=real, many=many)
+        if not pairs or precision >= 5 * magnitude + MARGIN:
+            break
+        with CONTEXT.workprec(precision):
+            if precision - loss > 80 and not agree(pairs, 40):
+                return False
+        precision = 5 * magnitude + MARGIN + 40
+    if not pairs:
+        return None
+    # Up to 2 * magnitude bits may be lost to cancellation; what differs by less than the rest is equal.
+    if precision < 5 * magnitude + MARGIN:
+        return False
+    with CONTEXT.workprec(precision):
+        return agree(pairs, precision - 2 * magnitude - 50)
 
 
 def _is_real_somewhere(scalar: Scalar, log_base: int) -> bool:
@@ -286,8 +289,6 @@ def same_direction(left: Scalar, right: Scalar) -> bool:
 
 
 def _same_positive_ratio(values: list[tuple[Number, Number]], tolerance: int) -> bool:
-    from assay.verifiers.math.equality.functions import CONTEXT
-
     one, other = values[0]
     real = not isinstance(one, CONTEXT.mpc) and not isinstance(other, CONTEXT.mpc)
     return real and one * other > 0 and _same_ratio(values, tolerance)

@@ -77,32 +77,30 @@ class _Reader:
         self.pending = 0
 
     def read(self, tokens: list[Token], side: int) -> bool:
+        """Collect the names in `tokens`; `side` is -1 below a fraction bar. False where they spell no unit."""
         index, sign = 0, side
-        while index < len(tokens):
-            kind, value, spaced = tokens[index]
-            index += 1
-            if value == "/" or value == "per":
-                sign = -side
-                if index == len(tokens):
-                    return False
-            elif kind in ("word", "run", "let"):
-                if not self.word(str(value), kind, spaced=spaced, sign=sign):
-                    return False
-            elif kind == "money":
-                self.parts.append((units.CANONICAL[str(value)], sign))
-            elif value == "^":
-                index = self.exponent(tokens, index)
-                if not index:
-                    return False
-            elif kind == "cmd" and value == "frac":
-                index = self.fraction(tokens, index, side)
-                if not index:
-                    return False
-            elif value not in ("*", "-", "{", "}", "(", ")", ".") or (
-                value in ("-", ".") and index == len(tokens) and not self.parts
-            ):
-                return False
-        return bool(self.parts)
+        while 0 <= index < len(tokens):
+            if tokens[index].value in ("/", "per"):
+                sign, index = -side, index + 1 if index + 1 < len(tokens) else -1
+            else:
+                index = self.step(tokens, index, side, sign)
+        return index >= 0 and bool(self.parts)
+
+    def step(self, tokens: list[Token], index: int, side: int, sign: int) -> int:
+        """Read one name, exponent or fraction; returns where to go on, or -1."""
+        kind, value, spaced = tokens[index]
+        following = index + 1
+        if kind in ("word", "run", "let"):
+            return following if self.word(str(value), kind, spaced=spaced, sign=sign) else -1
+        if kind == "money":
+            self.parts.append((units.CANONICAL[str(value)], sign))
+            return following
+        if value == "^":
+            return self.exponent(tokens, following) or -1
+        if kind == "cmd" and value == "frac":
+            return self.fraction(tokens, following, side) or -1
+        last_sign = value in ("-", ".") and following == len(tokens) and not self.parts
+        return following if value in ("*", "-", "{", "}", "(", ")", ".") and not last_sign else -1
 
     def word(self, word: str, kind: str, *, spaced: bool, sign: int) -> bool:
         lower = word.lower()

@@ -143,20 +143,43 @@ _PLAIN_FUNCTIONS = words("sin cos tan cot sec csc sinh cosh tanh coth sech csch 
 # Name as written -> head of the operation.
 FUNCTIONS: dict[str, str] = {
     **{name: name for name in _PLAIN_FUNCTIONS},
-    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh",
-    "tanh")},
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")},
     **{f"a{name}": f"a{name}" for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")},
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh")},
-    "arctg": "atan", "tg": "tan", "ctg": "cot", "cosec": "csc", "lg": "lg", "log": "log", "lb": "lb",
+    "arctg": "atan",
+    "tg": "tan",
+    "ctg": "cot",
+    "cosec": "csc",
+    "lg": "lg",
+    "log": "log",
+    "lb": "lb",
     "max": "max",
-    "min": "min", "det": "det", "abs": "abs", "floor": "floor", "ceil": "ceil", "sqrt": "sqrt",
+    "min": "min",
+    "det": "det",
+    "abs": "abs",
+    "floor": "floor",
+    "ceil": "ceil",
+    "sqrt": "sqrt",
     "cbrt": "cbrt",
-    "sgn": "sign", "sign": "sign", "erf": "erf", "Re": "re", "Im": "im", "factorial": "fact",
+    "sgn": "sign",
+    "sign": "sign",
+    "erf": "erf",
+    "Re": "re",
+    "Im": "im",
+    "factorial": "fact",
     "binom": "binom",
-}  # fmt: skip
-INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot", "sec": "asec", "csc": "acsc",
-"sinh": "asinh",
-            "cosh": "acosh", "tanh": "atanh"}  # fmt: skip
+}
+INVERSES = {
+    "sin": "asin",
+    "cos": "acos",
+    "tan": "atan",
+    "cot": "acot",
+    "sec": "asec",
+    "csc": "acsc",
+    "sinh": "asinh",
+    "cosh": "acosh",
+    "tanh": "atanh",
+}
 ASCII_CONSTANTS = {
     "pi": "pi",
     "inf": "oo",
@@ -178,10 +201,23 @@ GREEK = frozenset(_GREEK.values()) - {"pi"} | {
 }
 SAME_LETTER = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho"}
 ASCII_GREEK = words("alpha beta gamma delta epsilon theta lambda sigma omega phi rho tau zeta")
-ACCENTS = {"vec": "vec", "overrightarrow": "vec", "overline": "bar", "bar": "bar", "hat": "hat",
-"widehat": "hat",
-           "tilde": "tilde", "widetilde": "tilde", "dot": "dot", "ddot": "ddot", "overleftrightarrow": "line",
-           "overarc": "arc", "wideparen": "arc", "stackrel": "", "check": "check"}  # fmt: skip
+ACCENTS = {
+    "vec": "vec",
+    "overrightarrow": "vec",
+    "overline": "bar",
+    "bar": "bar",
+    "hat": "hat",
+    "widehat": "hat",
+    "tilde": "tilde",
+    "widetilde": "tilde",
+    "dot": "dot",
+    "ddot": "ddot",
+    "overleftrightarrow": "line",
+    "overarc": "arc",
+    "wideparen": "arc",
+    "stackrel": "",
+    "check": "check",
+}
 NAMING = {
     "angle": "angle",
     "measuredangle": "angle",
@@ -217,9 +253,21 @@ SIGNS: dict[str, str] = {
     r"\over": "over",
     r"\atop": "atop", r"\bmod": "mod", r"\mod": "mod", r"\pmod": "mod", r"\square": "square",
 }  # fmt: skip
-ASCII_SIGNS = {"**": "^", "<=": "<=", "=<": "<=", ">=": ">=", "!=": "!=", "==": "=", "=>": "to", "->": "to",
-"<>": "!=",
-               "...": "...", "≤": "<=", "≥": ">=", ":=": "="}  # fmt: skip
+ASCII_SIGNS = {
+    "**": "^",
+    "<=": "<=",
+    "=<": "<=",
+    ">=": ">=",
+    "!=": "!=",
+    "==": "=",
+    "=>": "to",
+    "->": "to",
+    "<>": "!=",
+    "...": "...",
+    "≤": "<=",
+    "≥": ">=",
+    ":=": "=",
+}
 RELATIONS = words("= < > <= >= != in notin approx equiv to")
 OPENERS = {"(": ")", "[": "]", "{(": ")}", "<(": ")>"}
 
@@ -255,9 +303,12 @@ def multiplier(word: object) -> int:
     return NUMBER_WORDS.get(lower) or (NUMBER_WORDS.get(lower[:-1], 0) if lower.endswith("s") else 0)
 
 
-BASE_WORDS = {word: value for value, word in enumerate(
-    ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    2)}  # fmt: skip
+BASE_WORDS = {
+    word: value
+    for value, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 2
+    )
+}
 BASE_WORDS |= {"binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16, "hex": 16, "sixteen": 16}
 ORDINALS = words("st nd rd th")
 # Words that never stand in a unit or a count noun: with one of them the text is a statement or a hedge.

@@ -18,14 +18,11 @@ from typing import NamedTuple
 from assay.verifiers.extract.boxes import closing_brace
 from assay.verifiers.math.syntax import tables
 from assay.verifiers.math.syntax.nodes import Unparsed
+from assay.verifiers.math.syntax.numerals import MAX_DIGITS, mixed, repeating, scientific
 from assay.verifiers.math.syntax.units import CURRENCY_SIGNS
 
 MAX_TEXT = 20_000
 """Longer answers (code points) are compared as text only."""
-MAX_DIGITS = 4_000
-"""A number with more digits is compared as text only (and Python would not convert many more)."""
-_MAX_FORM = 1_000
-"""Longest number in another form than digits: its value has a few times as many digits."""
 _MAX_NESTED_TEXT = 12
 
 
@@ -55,7 +52,6 @@ _BODY = r"""
 """
 _OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!|\\,|\\\ |,"), re.X)
 _INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,|\\\ "), re.X)
-_DIGIT_RUNS = re.compile(r"\d+")
 _NOT_DIGITS = re.compile(r"[^\d.]")
 _SUPER = re.compile("[" + "".join(tables.SUPERSCRIPTS) + "]+")
 _SUB = re.compile("[" + "".join(tables.SUBSCRIPTS) + "]+")
@@ -310,38 +306,32 @@ class _Scanner:
         return end
 
     def named(self, text: str, name: str, end: int) -> int:
-        if name in tables.GREEK:
-            self.put("let", tables.SAME_LETTER.get(name, name))
-        elif name in ("pi", "infty"):
-            self.put("const", "oo" if name == "infty" else name)
-        elif name in ("varnothing", "emptyset", "oslash"):
-            self.put("const", "empty")
-        elif name in tables.FUNCTIONS and name not in ("sqrt", "binom"):
-            self.put("func", tables.FUNCTIONS[name])
-        elif name in tables.ACCENTS:
-            self.put("acc", tables.ACCENTS[name])
-        elif name in tables.NAMING:
-            self.put("name", tables.NAMING[name])
-        elif name in ("mathbb", "Bbb", "mathds"):
+        """A command by its name: what `_NAMED` says, a blackboard letter, or a command with arguments."""
+        if name in ("mathbb", "Bbb", "mathds"):
             match = _BLACKBOARD.match(text, end)
             if match is None:
                 raise Unparsed("blackboard letter")
             self.put("const", match.group(1) or match.group(2))
             return match.end()
-        elif name in _MONEY:
-            self.put("money", _MONEY[name])
-        elif name in ("R", "reals", "Reals"):
-            self.put("const", "R")
-        elif name in ("Z", "N", "Q"):
-            self.put("const", name)
-        else:
-            self.put(
-                "cmd",
-                {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}.get(
-                    name, name
-                ),
-            )
+        self.put(*_NAMED.get(name, ("cmd", name)))
         return end
+
+
+_SAME_COMMAND = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
+_SETS = {"varnothing": "empty", "emptyset": "empty", "oslash": "empty", "R": "R", "reals": "R", "Reals": "R"}
+_NAMED: dict[str, tuple[str, str]] = {
+    **{name: ("cmd", same) for name, same in _SAME_COMMAND.items()},
+    **{name: ("const", value) for name, value in _SETS.items()},
+    **{name: ("const", name) for name in ("Z", "N", "Q")},
+    **{name: ("money", sign) for name, sign in _MONEY.items()},
+    **{name: ("name", sign) for name, sign in tables.NAMING.items()},
+    **{name: ("acc", accent) for name, accent in tables.ACCENTS.items()},
+    **{name: ("func", head) for name, head in tables.FUNCTIONS.items() if name not in ("sqrt", "binom")},
+    "pi": ("const", "pi"),
+    "infty": ("const", "oo"),
+    **{name: ("let", tables.SAME_LETTER.get(name, name)) for name in tables.GREEK},
+}
+"""Name of a command -> kind and value of its token. Later lines win over earlier ones."""
 
 
 def _after_group(text: str, end: int) -> int:
@@ -351,47 +341,3 @@ def _after_group(text: str, end: int) -> int:
         return end
     close = closing_brace(text, end)
     return close + 1 if close >= 0 else end
-
-
-def decimal(digits: str) -> Fraction:
-    """The exact value of a plain decimal."""
-    whole, _, part = digits.partition(".")
-    if len(digits) > MAX_DIGITS:
-        raise Unparsed("number too long")
-    if not part:
-        return Fraction(int(whole or "0"))
-    return Fraction(int((whole or "0") + part), 10 ** len(part))
-
-
-def scientific(text: str) -> Fraction:
-    """The exact value of `1.2e-5`."""
-    mantissa, _, exponent = text.lower().partition("e")
-    power = int(exponent)
-    if abs(power) > _MAX_FORM or len(text) > _MAX_FORM:
-        raise Unparsed("number too long")
-    return decimal(mantissa) * Fraction(10) ** power
-
-
-def mixed(text: str) -> Fraction:
-    """The exact value of `9 3/7`."""
-    if len(text) > _MAX_FORM:
-        raise Unparsed("number too long")
-    whole, top, bottom = _DIGIT_RUNS.findall(text)
-    if not int(bottom) or int(top) >= int(bottom):
-        raise Unparsed("not a mixed number")
-    return decimal(whole) + Fraction(int(top), int(bottom))
-
-
-def repeating(text: str) -> Fraction:
-    """The exact value of `0.1\\overline{6}` and `0.\\dot{1}4\\dot{2}`."""
-    whole, _, rest = text.partition(".")
-    if r"\dot" in rest:
-        fixed, *dotted = rest.split(r"\dot")
-        period = "".join(re.sub(r"\D", "", piece) for piece in dotted)
-    else:
-        fixed, _, period = rest.partition("\\")
-        period = re.sub(r"\D", "", period)
-    if len(text) > _MAX_FORM:
-        raise Unparsed("number too long")
-    head = Fraction(int((whole or "0") + fixed), 10 ** len(fixed))
-    return head + Fraction(int(period), 10 ** len(fixed) * (10 ** len(period) - 1))

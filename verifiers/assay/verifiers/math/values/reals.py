@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from assay.verifiers.math.equality.exact import NoValue
+from assay.verifiers.math.equality.functions import CONTEXT
 from assay.verifiers.math.equality.places import ANYWHERE
 from assay.verifiers.math.equality.scalar import Scalar, equal
-from assay.verifiers.math.syntax.nodes import Unparsed
+from assay.verifiers.math.syntax.nodes import Num, Unparsed
 
 
 class End:
@@ -49,8 +50,6 @@ def _approximate(scalar: Scalar) -> Fraction:
 
 
 def _irrational(scalar: Scalar) -> Fraction:
-    from assay.verifiers.math.equality.functions import CONTEXT
-
     found = scalar.number(ANYWHERE, 400, log_base=10, real=False)
     if found is None or isinstance(found.value, CONTEXT.mpc):
         raise Unparsed("no end of an interval")
@@ -178,6 +177,4 @@ def _same_end(one: End | None, other: End | None) -> bool:
 
 def number(value: Fraction) -> End:
     """An exact end."""
-    from assay.verifiers.math.syntax.nodes import Num
-
     return End(Scalar(Num(value)))

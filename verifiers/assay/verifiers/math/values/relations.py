@@ -8,7 +8,6 @@ stays a `Relation` and equals its own rearrangements.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 
 from assay.verifiers.math.equality.exact import NoValue, rational
@@ -16,8 +15,6 @@ from assay.verifiers.math.equality.scalar import Scalar, equal
 from assay.verifiers.math.syntax.nodes import (
     MINUS_ONE,
     ONE,
-    Bare,
-    Builder,
     Chain,
     Const,
     Node,
@@ -32,17 +29,15 @@ from assay.verifiers.math.syntax.nodes import (
 )
 from assay.verifiers.math.values import reals
 from assay.verifiers.math.values.kinds import (
-    Measured,
     Members,
-    Named,
     One,
     Ordered,
     Ranges,
     Reals,
     Relation,
-    Text,
     Value,
 )
+from assay.verifiers.math.values.signs import signed
 
 _FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 
@@ -76,8 +71,6 @@ def _not_in(signs: tuple[str, ...], sides: tuple[Node, ...]) -> Value | None:
 
 def without_values(node: Chain) -> Value:
     """`x != \\pm 5`."""
-    from assay.verifiers.math.values.shapes import signed
-
     if node.signs != ("!=",) or not isinstance(node.sides[0], Sym):
         raise Unparsed("sign out of place")
     points = [reals.point(reals.End(Scalar(each))) for each in signed(node.sides[1])]
@@ -223,122 +216,6 @@ def _ranged(signs: tuple[str, ...], sides: tuple[Node, ...]) -> Value | None:
         form = ("[" if low[1] == "<=" else "(") + ("]" if high[1] == "<=" else ")")
         return Ranges(((form, low[0], high[0]),), sides[1].name)
     return None
-
-
-# --- sets --------------------------------------------------------------------------------------------------
-def membership(node: Chain, value_of: Callable[[Node], Value]) -> Value:
-    """`x in S`, `x notin {1, 2}`."""
-    if node.signs == ("in",) and isinstance(node.sides[0], Sym):
-        name, value = node.sides[0].name, value_of(node.sides[1])
-        if isinstance(value, Reals):
-            return Reals(value.line, name)
-        if isinstance(value, Members):
-            return Named(name, Members(value.items))
-        line = as_reals(value)
-        if line is not None:
-            return Reals(line, name)
-        ranges = as_ranges(value)
-        if ranges is not None:
-            return Ranges(ranges.pieces, name)
-        if isinstance(value, Text):
-            return Text(f"{name} in {value.text}")
-    if node.signs == ("notin",) and isinstance(node.sides[0], Sym):
-        line = as_reals(value_of(node.sides[1]))
-        if line is not None:
-            return Reals(reals.complement(line), node.sides[0].name)
-    raise Unparsed("membership that is not read")
-
-
-def builder(node: Builder) -> Value:
-    """`{x | x > 3}`, `{x in R : x != 1}`: the set that the condition describes."""
-    from assay.verifiers.math.values.shapes import value_of
-
-    member, universe = node.member, None
-    if isinstance(node.member, Chain) and node.member.signs == ("in",):
-        member, universe = node.member.sides[0], as_reals(value_of(node.member.sides[1]))
-        if universe is None:
-            raise Unparsed("set-builder over a set that is not read")
-    condition = value_of(node.condition)
-    if isinstance(condition, Measured):
-        bare = Builder(node.member, _without_units(node.condition))
-        return Measured(builder(bare), condition.unit)
-    if isinstance(node.condition, Bare) and isinstance(condition, Members):
-        lines = [as_reals(item) for item in condition.items]
-        if any(line is None for line in lines):
-            raise Unparsed("condition that is not read")
-        condition = Reals(reals.intersection(line for line in lines if line is not None), getattr(member, "name", ""))
-    if not isinstance(member, Sym) or not isinstance(condition, (Reals, Ranges)):
-        raise Unparsed("set-builder that is not read")
-    if condition.variable not in ("", member.name):
-        raise Unparsed("condition on another variable")
-    if isinstance(condition, Ranges):
-        return Ranges(condition.pieces)
-    line = condition.line if universe is None else reals.intersection((universe, condition.line))
-    return Reals(line)
-
-
-def joined(node: Bare) -> Value | None:
-    """Relations or intervals joined by `or` (a union) or `and` (an intersection)."""
-    from assay.verifiers.math.values.shapes import value_of
-
-    lines, variables, units = [], set(), set()
-    for item in node.items:
-        value = value_of(item)
-        if isinstance(value, Measured) and isinstance(value.value, Reals):
-            units.add(value.unit)
-            value = value.value
-        if not isinstance(value, Reals) and not (isinstance(value, Ordered) and _surely_interval(value)):
-            return None
-        line = as_reals(value)
-        if line is None:
-            return None
-        lines.append(line)
-        variables.add(value.variable if isinstance(value, Reals) else "")
-    if len(variables) != 1 or len(units) > 1:
-        return None
-    line = reals.union(lines) if node.joint == "or" else reals.intersection(lines)
-    joint = Reals(line, variables.pop())
-    return Measured(joint, units.pop()) if units else joint
-
-
-def _without_units(node: Node) -> Node:
-    if not isinstance(node, Chain):
-        raise Unparsed("condition that is not read")
-    return Chain(node.signs, tuple(side.value if isinstance(side, Quantity) else side for side in node.sides))
-
-
-def _surely_interval(value: Ordered) -> bool:
-    """Brackets that no pair has, or an infinite end."""
-    infinite = any(isinstance(item, One) and item.scalar.infinite for item in value.items)
-    return len(value.items) == 2 and (infinite or value.form in ("[)", "(]"))
-
-
-def set_operation(node: Op) -> Value:
-    """Unions, intersections and differences."""
-    from assay.verifiers.math.values.shapes import value_of
-
-    values = [value_of(arg) for arg in node.args]
-    if node.head == "cup" and all(isinstance(value, Members) for value in values):
-        return Members(
-            tuple(item for value in values if isinstance(value, Members) for item in value.items), braced=True
-        )
-    lines = [as_reals(value) for value in values]
-    if any(line is None for line in lines):
-        return _ranges(node, values)
-    known = [line for line in lines if line is not None]
-    if node.head == "cup":
-        return Reals(reals.union(known))
-    if node.head == "cap":
-        return Reals(reals.intersection(known))
-    return Reals(reals.intersection((known[0], *(reals.complement(line) for line in known[1:]))))
-
-
-def _ranges(node: Op, values: list[Value]) -> Value:
-    """A union whose ends hold symbols, as it is written."""
-    pieces = [as_ranges(value) for value in values]
-    if node.head != "cup" or any(piece is None for piece in pieces):
-        raise Unparsed("operation on sets that are not read")
-    return Ranges(tuple(p for piece in pieces if piece is not None for p in piece.pieces))
 
 
 def as_reals(value: Value) -> reals.Line | None:

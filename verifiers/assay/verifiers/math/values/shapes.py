@@ -6,9 +6,9 @@ are not read as "and" or "or": such a list is compared member by member.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from assay.verifiers.math.equality.scalar import Scalar, equal
 from assay.verifiers.math.syntax.nodes import (
@@ -29,9 +29,8 @@ from assay.verifiers.math.syntax.nodes import (
     Unparsed,
     Word,
     form,
-    mul,
 )
-from assay.verifiers.math.values import matrices, relations
+from assay.verifiers.math.values import matrices, relations, sets
 from assay.verifiers.math.values.kinds import (
     WORDED,
     Equation,
@@ -49,6 +48,7 @@ from assay.verifiers.math.values.kinds import (
     Value,
 )
 from assay.verifiers.math.values.reals import EVERYTHING
+from assay.verifiers.math.values.signs import signed
 
 MAX_MEMBERS = 4_000
 _ORDER = frozenset(("<", ">", "<=", ">=", "!=", "="))
@@ -74,27 +74,12 @@ def value_of(node: Node) -> Value:
         signs = signed(node)
         if len(signs) > 1:
             return Members(tuple(value_of(each) for each in signs))
-    if isinstance(node, Quantity):
-        return Measured(value_of(node.value), node.unit, node.percent)
-    if isinstance(node, Word):
-        return Reals(EVERYTHING) if node.text in _ALL_REALS else Text(node.text)
-    if isinstance(node, Tup):
-        return Ordered(node.opening + node.closing, _values(node.items))
-    if isinstance(node, Ratio):
-        return Ordered(":", _values(node.items))
-    if isinstance(node, Fset):
-        return members(node.items, braced=True)
-    if isinstance(node, Bare):
-        return bare(node)
-    if isinstance(node, Chain):
-        return chain(node)
-    if isinstance(node, Mat):
-        return Grid(node.kind, tuple(_values(row) for row in node.rows))
-    if isinstance(node, Builder):
-        return relations.builder(node)
-    if isinstance(node, Ellipsis):
-        return Gap()
-    return plain(node)
+    reader = _READERS.get(type(node), plain)
+    return reader(node)
+
+
+def _word(node: Word) -> Value:
+    return Reals(EVERYTHING) if node.text in _ALL_REALS else Text(node.text)
 
 
 def plain(node: Node) -> Value:
@@ -102,11 +87,11 @@ def plain(node: Node) -> Value:
     if isinstance(node, Const) and len(node.name) == 1 and node.name.isupper():
         return Reals(EVERYTHING) if node.name == "R" else Text(f"set {node.name}")
     if isinstance(node, Op) and node.head in ("cup", "cap", "setminus"):
-        return relations.set_operation(node)
+        return sets.set_operation(node, value_of)
     if isinstance(node, Op) and node.has_shape and node.head == "add" and len(node.args) == 2:
         second = node.args[1]
         if isinstance(second, Op) and second.args[0] == MINUS_ONE and isinstance(second.args[-1], Fset):
-            return relations.set_operation(Op("setminus", (node.args[0], second.args[-1])))
+            return sets.set_operation(Op("setminus", (node.args[0], second.args[-1])), value_of)
     if node.has_shape:
         matrix = matrices.evaluated(node)
         return Grid(matrix.kind, tuple(_values(row) for row in matrix.rows))
@@ -115,42 +100,6 @@ def plain(node: Node) -> Value:
 
 def _values(nodes: tuple[Node, ...]) -> tuple[Value, ...]:
     return tuple(value_of(node) for node in nodes)
-
-
-def signed(node: Node) -> list[Node]:
-    """The two readings of a tree with plus-minus; several signs are independent unless one is minus-plus."""
-    heads = node.heads
-    if "pm" not in heads and "mp" not in heads:
-        return [node]
-    count = _count(node)
-    if "mp" in heads:
-        choices = [(True,) * count, (False,) * count]
-    elif count <= 4:
-        choices = list(itertools.product((True, False), repeat=count))
-    else:
-        raise Unparsed("too many signs")
-    return [_choose(node, iter(choice)) for choice in choices]
-
-
-def _count(node: Node) -> int:
-    own = isinstance(node, Op) and node.head in ("pm", "mp")
-    return own + sum(_count(child) for child in node.children())
-
-
-def _choose(node: Node, picks: Iterator[bool]) -> Node:
-    if isinstance(node, Op):
-        if node.head in ("pm", "mp"):
-            plus = next(picks)
-            inner = _choose(node.args[0], picks)
-            return inner if plus is (node.head == "pm") else mul(MINUS_ONE, inner)
-        return replace(node, args=tuple(_choose(arg, picks) for arg in node.args))
-    if isinstance(node, Tup):
-        return replace(node, items=tuple(_choose(item, picks) for item in node.items))
-    if isinstance(node, Quantity):
-        return replace(node, value=_choose(node.value, picks))
-    if node.children() and ("pm" in node.heads or "mp" in node.heads):
-        raise Unparsed("sign out of place")
-    return node
 
 
 def members(nodes: tuple[Node, ...], *, braced: bool) -> Value:
@@ -173,7 +122,7 @@ def bare(node: Bare) -> Value:
         raise Unparsed("one statement or another")
     if any(isinstance(item, Chain) for item in items):
         if all(isinstance(item, Chain) and item.signs[0] not in ("=",) for item in items) and node.joint != ",":
-            together = relations.joined(node)
+            together = sets.joined(node, value_of)
             if together is not None:
                 return together
         excluded = relations.excluded(items)
@@ -182,7 +131,7 @@ def bare(node: Bare) -> Value:
         if any(isinstance(item, Chain) and "=" in item.signs for item in items):
             return assignments(items)
     elif node.joint == "or":
-        together = relations.joined(node)
+        together = sets.joined(node, value_of)
         if together is not None:
             return together
     return members(items, braced=False)
@@ -265,7 +214,7 @@ def _chain(node: Chain) -> Value:
     if all(sign == "=" for sign in node.signs):
         return equality(node.sides)
     if "in" in node.signs or "notin" in node.signs:
-        return relations.membership(node, value_of)
+        return sets.membership(node, value_of)
     if all(sign in _ORDER for sign in node.signs):
         if "pm" in node.heads:
             return relations.without_values(node)
@@ -353,3 +302,18 @@ def name_of(node: Node) -> str | None:
 
 def _capital(node: Node) -> bool:
     return isinstance(node, Sym) and len(node.name) == 1 and node.name.isupper()
+
+
+_READERS: dict[type[Node], Callable[[Any], Value]] = {
+    Quantity: lambda node: Measured(value_of(node.value), node.unit, node.percent),
+    Word: _word,
+    Tup: lambda node: Ordered(node.opening + node.closing, _values(node.items)),
+    Ratio: lambda node: Ordered(":", _values(node.items)),
+    Fset: lambda node: members(node.items, braced=True),
+    Bare: bare,
+    Chain: chain,
+    Mat: lambda node: Grid(node.kind, tuple(_values(row) for row in node.rows)),
+    Builder: lambda node: sets.builder(node, value_of),
+    Ellipsis: lambda node: Gap(),
+}
+"""Type of node -> its typed value; every other node is `plain`."""

@@ -5,8 +5,8 @@ Every bracket is paired once, so that reading stays linear in tokens times nesti
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 from assay.verifiers.math.syntax import tables
 from assay.verifiers.math.syntax.nodes import (
@@ -18,16 +18,22 @@ from assay.verifiers.math.syntax.tokens import Token
 
 OPENING = frozenset(("(", "[", "{", "{(", "<(", "floor(", "ceil("))
 CLOSING = {
-    ")": ("(", "["), "]": ("[", "("), "}": ("{",), ")}": ("{(",), ")>": ("<(",), "floor)": ("floor(",),
+    ")": ("(", "["),
+    "]": ("[", "("),
+    "}": ("{",),
+    ")}": ("{(",),
+    ")>": ("<(",),
+    "floor)": ("floor(",),
     "ceil)": ("ceil(",),
-}  # fmt: skip
+}
 END = Token("end-of-text", "", False)
 
 
-class Cursor(ABC):
+class Cursor:
     """One token list and its bracket pairs."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], grammar: Grammar) -> None:
+        self.grammar = grammar
         self.tokens = _split_arguments(tokens)
         self.pairs = _pairs(self.tokens)
         self.position = 0
@@ -36,21 +42,23 @@ class Cursor(ABC):
         self.bars = 0
 
     def peek(self, ahead: int = 0) -> Token:
+        """The token at the cursor, or `END`."""
         index = self.position + ahead
         return self.tokens[index] if index < self.end else END
 
     def at_op(self, *signs: str) -> bool:
+        """Whether one of these signs stands at the cursor."""
         token = self.peek()
         return token.kind == "op" and token.value in signs
 
-    def within(self, start: int, end: int, read: Callable[[], Node]) -> Node:
+    def within(self, start: int, end: int, read: Read) -> Node:
         """Read the range `start:end` whole with `read`; the cursor comes back to where it was."""
         saved = self.position, self.end, self.bars
         self.position, self.end, self.bars = start, end, 0
         self.level += 1
         if self.level > MAX_DEPTH:
             raise Unparsed("nested too deep")
-        node = read()
+        node = read(self)
         if self.position != self.end:
             raise Unparsed("something is left over")
         self.level -= 1
@@ -73,37 +81,32 @@ class Cursor(ABC):
         self.position = self.end
         return pieces
 
-    @abstractmethod
-    def members(self) -> Node:
-        """A list, or its only member."""
+    def group_tokens(self) -> list[Token]:
+        """Tokens of the next argument, without its braces."""
+        if self.at_op("{") and self.position in self.pairs:
+            return self.tokens[self.position + 1 : self.pairs[self.position]]
+        return [self.peek()]
 
-    @abstractmethod
-    def statement(self) -> Node:
-        """Sides joined by relation signs, or one side."""
+    def skip_argument(self) -> None:
+        """Go past the next argument: a group, or one token."""
+        self.position = self.pairs[self.position] + 1 if self.at_op("{") else self.position + 1
 
-    @abstractmethod
-    def sum(self) -> Node:
-        """Terms joined by signs."""
 
-    @abstractmethod
-    def product(self) -> Node:
-        """Factors joined by signs or by nothing."""
+Read = Callable[[Cursor], Node]
+"""Reads one layer of the grammar at the cursor and moves it past what was read."""
 
-    @abstractmethod
-    def starts_factor(self) -> bool:
-        """Whether the next token continues a product by juxtaposition."""
 
-    @abstractmethod
-    def whole(self, tokens: list[Token]) -> Node:
-        """The tree of another token list."""
+class Grammar(NamedTuple):
+    """The layers that refer to each other; `parser.py` puts them together."""
 
-    @abstractmethod
-    def power(self) -> Node:
-        """An atom with what is attached to it."""
-
-    @abstractmethod
-    def atom(self) -> Node:
-        """The smallest complete piece."""
+    members: Read
+    statement: Read
+    sum: Read
+    product: Read
+    power: Read
+    atom: Read
+    starts_factor: Callable[[Cursor], bool]
+    parse: Callable[[list[Token]], Node]
 
 
 def _pairs(tokens: list[Token]) -> dict[int, int]:
@@ -169,4 +172,5 @@ def _digits(digits: str, spaced: bool) -> list[Token]:
 
 
 def is_relation(token: Token) -> bool:
+    """Whether the token is a relation sign."""
     return token.kind == "op" and token.value in tables.RELATIONS
