@@ -7,8 +7,6 @@ Bad input ends the run only after every row before it is through.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,6 +16,7 @@ from assay.client._async import AsyncClient
 from assay.client._core import Chunk
 from assay.client.answers import Answer
 from assay.client.chunks import chunks
+from assay.client.concurrency import in_order
 from assay.client.deadline import Deadline
 
 
@@ -41,24 +40,14 @@ async def score_rows(
 ) -> AsyncIterator[Scored]:
     """Score the rows that are not settled."""
     guarded = Guarded(rows)
-    source = chunks(guarded)
-    pending: deque[asyncio.Task[Scored]] = deque()
-    more = True
-    try:
-        while more or pending:
-            while more and len(pending) < window:
-                chunk = await asyncio.to_thread(_next, source) if slow else _next(source)
-                more = chunk is not None
-                if chunk is not None:
-                    pending.append(asyncio.create_task(_score(client, chunk, explain, deadline_s, defaults)))
-            if pending:
-                yield await pending.popleft()
-        if guarded.fault is not None:
-            raise guarded.fault
-    finally:
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+
+    async def score(chunk: list[Row]) -> Scored:
+        return await _score(client, chunk, explain, deadline_s, defaults)
+
+    async for scored in in_order(chunks(guarded), score, window=window, read_in_thread=slow):
+        yield scored
+    if guarded.fault is not None:
+        raise guarded.fault
 
 
 class Guarded:
@@ -73,10 +62,6 @@ class Guarded:
             yield from self._rows
         except Unusable as error:
             self.fault = error
-
-
-def _next(source: Iterator[list[Row]]) -> list[Row] | None:
-    return next(source, None)
 
 
 async def _score(

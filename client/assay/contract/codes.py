@@ -30,6 +30,8 @@ class ErrorCode(Code):
     WORKER_LOST = "worker_lost"
     OVERLOADED = "overloaded"
     DEADLINE = "deadline"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    """Made by the client: no service gave an answer in time."""
     VERIFIER_ERROR = "verifier_error"
     JUDGE_FAILED = "judge_failed"
     JUDGE_UNPARSEABLE = "judge_unparseable"

@@ -16,7 +16,8 @@ import structlog
 from fastapi import Request
 from fastapi.responses import Response
 
-from assay.client.templates import MissingColumn, Row, RowFault, Written, read_json, template
+from assay.client.templates import MissingColumn, Row, RowFault, read_json, template
+from assay.contract.numbers import Lexeme
 from assay.service.compat.settings import MappedWire
 from assay.service.engine.errors import (
     EngineClosed,
@@ -135,7 +136,7 @@ def encoded(value: Any) -> bytes:
 
 
 def _as_written(value: Any) -> msgspec.Raw:
-    if isinstance(value, Written):
+    if isinstance(value, Lexeme):
         return msgspec.Raw(value.text.encode())
     raise TypeError(type(value).__name__)
 

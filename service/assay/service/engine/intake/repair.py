@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from assay.contract.codes import ProblemCode
+from assay.contract.numbers import DIGITS_LIMIT
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.surrogates import replace_lone
 from assay.verifiers import strict_json
-from assay.verifiers.numbers import DIGITS_LIMIT
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},]|[0-9][0-9.eE+\-]*+', re.DOTALL)
 _COLON = re.compile(rb"\s*+:")

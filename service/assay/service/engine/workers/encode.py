@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from assay.contract.numbers import Lexeme
 from assay.contract.result import NATIVE_FIELDS, OPEN_FIELDS, VerdictFields
 from assay.service.engine.protocol import ErrorFrame, Kind, Report
 from assay.verifiers import NeedsSandbox, NoVerdict, Verdict
-from assay.verifiers.numbers import Lexeme
 
 EXTRACTED_CHARS = 2000
 """Characters of what was extracted that a result carries, at most."""
