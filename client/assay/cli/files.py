@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from assay.cli.errors import Unusable
 from assay.cli.pipeline import Scored
@@ -42,19 +42,6 @@ def total_bytes(name: str) -> int | None:
     return path.stat().st_size if path.is_file() and not is_parquet(name) else None
 
 
-class Sink(Protocol):
-    """Takes chunks in input order."""
-
-    def write(self, scored: Scored) -> None:
-        """Write the rows of one chunk."""
-
-    def close(self) -> None:
-        """All rows are written."""
-
-    def abandon(self) -> None:
-        """No more rows will come: keep what is whole."""
-
-
 class JsonlSink:
     """One line per row, written and flushed chunk by chunk: a kill loses only what is in flight."""
 
@@ -70,12 +57,6 @@ class JsonlSink:
         ]
         self._stream.write(("\n".join(lines) + "\n").encode())
         self._stream.flush()
-
-    def close(self) -> None:
-        """Nothing is kept back."""
-
-    def abandon(self) -> None:
-        """Nothing is kept back."""
 
 
 @contextmanager

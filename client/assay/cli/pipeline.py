@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from assay.cli.errors import Unusable
 from assay.cli.rows import Row
-from assay.client._async import AsyncClient
-from assay.client._core import Chunk
+from assay.client import AsyncClient
 from assay.client.answers import Answer
 from assay.client.chunks import chunks
 from assay.client.concurrency import in_order
+from assay.client.core import Chunk
 from assay.client.deadline import Deadline
 
 

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.client._core import Chunk, Core, Policy
-from assay.client._endpoints import Endpoints
 from assay.client._persist import score_until_verdict
 from assay.client.answers import Answer
 from assay.client.chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
 from assay.client.concurrency import run_all
+from assay.client.core import Chunk, Core, Policy
 from assay.client.deadline import Deadline
+from assay.client.endpoints import Endpoints
 from assay.client.errors import ConfigurationError, ProtocolError, refused
 from assay.client.items import Encoded, ItemLike, encode_items, to_json
 from assay.client.transport import Transport, open_transport

@@ -10,8 +10,8 @@ import json
 import random
 from collections.abc import Awaitable, Callable
 
-from assay.client._core import Chunk
 from assay.client.answers import Answer
+from assay.client.core import Chunk
 from assay.client.errors import DeadlineExceeded, Overloaded, ServiceUnavailable
 from assay.contract.codes import ErrorCode
 

@@ -16,7 +16,7 @@ from assay.cli.escape import one_line
 from assay.cli.files import open_rows
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 WITHIN = 1e-6
 REFUSALS = ("invalid_reference", "invalid_item")

@@ -16,7 +16,7 @@ from assay.cli.explanation import explain
 from assay.cli.files import count, open_rows
 from assay.cli.pipeline import score_rows
 from assay.cli.summary import Summary
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 SAMPLE = "gsm8k.jsonl"
 PER_OUTCOME = 1

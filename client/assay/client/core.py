@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.client._endpoints import Endpoint, Endpoints
 from assay.client._oversized import settled, too_large
 from assay.client.answers import Answer, by_id, read_answers, read_line
 from assay.client.deadline import Deadline
+from assay.client.endpoints import Endpoint, Endpoints
 from assay.client.errors import AssayError, Overloaded, ProtocolError, RequestRefused, ServiceUnavailable
 from assay.client.items import Encoded
 from assay.contract.codes import ErrorCode
