@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from assay.cli.errors import Unusable
 from assay.cli.rows import Row
+from assay.cli.summary import Summary
 from assay.client import AsyncClient
 from assay.client.answers import Answer
 from assay.client.chunks import chunks
@@ -26,6 +28,11 @@ class Scored:
 
     rows: list[Row]
     answers: dict[int, Answer]
+
+    def count(self, summary: Summary) -> None:
+        """Add the answers to a summary; rows that were settled before are in it already."""
+        for answer in self.answers.values():
+            summary.add(answer.fields)
 
 
 async def score_rows(
@@ -76,3 +83,20 @@ async def _score(
         return Scored(rows, {})
     answers = await client.core().score(Chunk(items=items, deadline=Deadline(deadline_s), defaults=defaults))
     return Scored(rows, {int(answer.id): answer for answer in answers})
+
+
+class JsonlSink:
+    """Writes one line per row, flushed chunk by chunk: a kill loses only what is in flight."""
+
+    def __init__(self, stream: BinaryIO, *, slim: bool) -> None:
+        self._stream = stream
+        self._slim = slim
+
+    def write(self, scored: Scored) -> None:
+        """Write the rows of one chunk."""
+        lines = [
+            row.settled if row.settled is not None else row.output(scored.answers[row.index], slim=self._slim)
+            for row in scored.rows
+        ]
+        self._stream.write(("\n".join(lines) + "\n").encode())
+        self._stream.flush()

@@ -13,7 +13,7 @@ import typer
 from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
-from assay.cli.files import open_rows
+from assay.cli.inputs import open_rows
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row
 from assay.client import AsyncClient

@@ -18,16 +18,9 @@ from assay.cli.connect import WINDOW, connect, run_label
 from assay.cli.errors import OK, UNFINISHED, Unusable
 from assay.cli.escape import one_line
 from assay.cli.explanation import explain
-from assay.cli.files import (
-    STREAM,
-    JsonlSink,
-    count,
-    is_parquet,
-    open_output,
-    open_rows,
-    total_bytes,
-)
-from assay.cli.pipeline import Scored, score_rows
+from assay.cli.files import STREAM, is_parquet, open_output, total_bytes
+from assay.cli.inputs import open_rows
+from assay.cli.pipeline import JsonlSink, Scored, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
 from assay.cli.summary import Summary
@@ -176,7 +169,7 @@ async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: Jso
 
 
 def _report(job: Job, scored: Scored, progress: Progress) -> None:
-    count(job.summary, scored)
+    scored.count(job.summary)
     progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
     if job.explain:
         for row in scored.rows:
