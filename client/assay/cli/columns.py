@@ -37,7 +37,7 @@ _FEW, _LONG = 5, 9
 
 
 def misnamed(names: Iterable[str]) -> tuple[str, str] | None:
-    """The first column that should have been a field, and that field; None if all is well."""
+    """Return the first column that should have been a field, and that field; None if all is well."""
     names = list(names)
     for name in names:
         if name not in ITEM_FIELDS and name not in OWN:
@@ -54,7 +54,7 @@ def misnamed(names: Iterable[str]) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=4096)
 def near_miss(name: str) -> str | None:
-    """The field that `name` nearly is."""
+    """Return the field that `name` nearly is."""
     if len(name) > max(map(len, ITEM_FIELDS)) + 2:
         return None
     plain = _plain(name)
@@ -80,7 +80,7 @@ def _singular(name: str) -> str:
 
 
 def within(left: str, right: str, room: int) -> bool:
-    """Whether at most `room` letters are missing, surplus, wrong or swapped with their neighbour."""
+    """Return whether at most `room` letters are missing, surplus, wrong or swapped with their neighbour."""
     if abs(len(left) - len(right)) > room:
         return False
     before: list[int] = []

@@ -13,7 +13,7 @@ WINDOW = 16
 
 
 def connect(servers: Sequence[str], *, plugins: Sequence[str] = ()) -> AsyncClient:
-    """The embedded engine, or the service at one or several URLs. Raises `Unusable`."""
+    """Return the embedded engine, or the service at one or several URLs. Raises `Unusable`."""
     if servers and plugins:
         raise Unusable("--verifiers loads into the embedded engine; a service has its own setting")
     if servers:

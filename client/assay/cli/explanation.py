@@ -49,7 +49,7 @@ def _facts(row: Row, result: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def judged_text(row: Row, message: int | None) -> str | None:
-    """The text that a span counts in: the completion, or the content of one of its messages."""
+    """Return the text that a span counts in: the completion, or the content of one of its messages."""
     completion = row.value("completion")
     if isinstance(completion, list) and message is not None and 0 <= message < len(completion):
         content = completion[message].get("content")

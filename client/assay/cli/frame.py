@@ -56,7 +56,7 @@ class Lazy(TyperCommand):
         self._load = load
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command."""
+        """Return the context of the real command."""
         return self._real().make_context(info_name, args, parent=parent, **extra)
 
     def _real(self) -> Any:

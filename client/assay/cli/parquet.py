@@ -23,7 +23,7 @@ JSON_TEXT = frozenset(ITEM_FIELDS) - TEXT
 
 
 def arrow() -> Any:
-    """The module pyarrow. Raises `Unusable` where it is not installed."""
+    """Return the module pyarrow. Raises `Unusable` where it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -33,7 +33,7 @@ def arrow() -> Any:
 
 
 def parquet_rows(name: str) -> Iterator[Row]:
-    """The rows of a file, lazily. Raises `Unusable` naming the row."""
+    """Yield the rows of a file, lazily. Raises `Unusable` naming the row."""
     pyarrow = arrow()
     index = 0
     try:

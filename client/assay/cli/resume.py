@@ -106,12 +106,12 @@ def check_version(verifier: str, offered: Mapping[str, int]) -> None:
 
 
 def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:
-    """The rows that have no line yet."""
+    """Yield the rows that have no line yet."""
     return islice(iter(rows), found.rows, None)
 
 
 def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
-    """All rows with the lines they have, except those to be scored again."""
+    """Yield all rows with the lines they have, except those to be scored again."""
     again = iter(retryable)
     due = next(again, None)
     with open(output, "rb") as stream:

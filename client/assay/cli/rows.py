@@ -46,17 +46,17 @@ class Row:
         return 0 if self.settled is not None else len(self.text)
 
     def raw(self, name: str) -> str | None:
-        """The raw JSON of a member."""
+        """Return the raw JSON of a member."""
         span = self.spans.get(name)
         return None if span is None else self.text[span[0] : span[1]]
 
     def value(self, name: str) -> Any:
-        """A member, decoded."""
+        """Return a member, decoded."""
         raw = self.raw(name)
         return None if raw is None else json.loads(raw)
 
     def item(self, *, explain: bool = False) -> Encoded:
-        """The item, its id the row's index."""
+        """Return the item, its id the row's index."""
         text = self.text
         fields = [f'"{name}":{text[start:end]}' for name, (start, end) in self.spans.items() if name in _SENT]
         if explain:
@@ -71,7 +71,7 @@ class Row:
         )
 
     def head(self, *, slim: bool) -> str:
-        """What the output line starts with: the row as it is, or without its large members."""
+        """Return what the output line starts with: the row as it is, or without its large members."""
         if not slim and "result" not in self.spans:
             return self.text[: next(reversed(self.spans.values()))[1]] if self.spans else "{"
         kept = (name for name in self.spans if name not in SLIM and (slim or name != "result"))
@@ -90,7 +90,7 @@ class Row:
         return f'{head}{comma}"result":{result}}}'
 
     def result(self, answer: Answer) -> str:
-        """The result's text, carrying the row's own id (its index where it has none)."""
+        """Return the result's text, carrying the row's own id (its index where it has none)."""
         raw = self.raw("id")
         if raw is None or raw == "null":
             return answer.text
@@ -103,7 +103,7 @@ class Row:
 
 
 def read_rows(lines: BinaryIO, *, source: str) -> Iterator[Row]:
-    """The rows of a JSONL stream, lazily; blank lines are skipped. Raises `Unusable` naming the line."""
+    """Yield the rows of a JSONL stream, lazily; blank lines are skipped. Raises `Unusable` naming the line."""
     index = 0
     for number, line in enumerate(_lines(lines, source=source), 1):
         if line.isspace() or not line:
@@ -138,7 +138,7 @@ def parse_row(data: bytes, *, index: int, line: int, source: str) -> Row:
 
 
 def _string(text: str, span: tuple[int, int] | None) -> str | None:
-    """The string at `span`, or None if there is none."""
+    """Return the string at `span`, or None if there is none."""
     if span is None or text[span[0]] != '"':
         return None
     raw = text[span[0] + 1 : span[1] - 1]

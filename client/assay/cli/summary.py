@@ -33,7 +33,7 @@ class Quantiles:
         self._buckets[math.floor(math.log(max(value, 1e-3)) / _STEP)] += 1
 
     def at(self, share: float) -> float | None:
-        """The value below which `share` of all lie; None if there are none."""
+        """Return the value below which `share` of all lie; None if there are none."""
         total = self._buckets.total()
         seen = 0
         for bucket in sorted(self._buckets):
@@ -64,7 +64,7 @@ class Tally:
                 self.times.add((result.get("timing") or {}).get("run_ms") or 0.0)
 
     def cells(self, name: str) -> list[str]:
-        """The row of the table."""
+        """Return the row of the table."""
         mean = f"{self.rewards / self.rewarded:.4f}" if self.rewarded else "-"
         quantiles = (self.times.at(0.5), self.times.at(0.95))
         times = ["-" if value is None else f"{value:.2f}" for value in quantiles]

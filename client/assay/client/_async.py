@@ -113,7 +113,7 @@ class AsyncClient:
         return [found[item.id].result() for item in encoded]
 
     async def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
-        """The result of one item."""
+        """Return the result of one item."""
         return (await self.score([item], deadline_s=deadline_s))[0]
 
     async def stream(
@@ -150,7 +150,7 @@ class AsyncClient:
             await asyncio.gather(producer, return_exceptions=True)
 
     async def verifiers(self) -> list[VerifierInfo]:
-        """The verifiers that the engine offers, with the JSON schema of each one's reference."""
+        """Return the verifiers that the engine offers, with the JSON schema of each one's reference."""
         body = await self.get("/v1/verifiers")
         try:
             listing = json.loads(body)
@@ -159,7 +159,7 @@ class AsyncClient:
             raise ProtocolError("the list of verifiers is not the contract's") from None
 
     async def get(self, path: str) -> bytes:
-        """The JSON at `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/isolation` or `/healthz`."""
         return await self.core().get(path, Deadline(self._deadline_s))
 
     async def aclose(self) -> None:
@@ -177,7 +177,7 @@ class AsyncClient:
         await self.aclose()
 
     def core(self) -> Core:
-        """The core of this process and loop."""
+        """Return the core of this process and loop."""
         home = (os.getpid(), asyncio.get_running_loop())
         if self._opened is None or self._home != home:
             own = [] if self._transport is None else [self._transport]

@@ -74,7 +74,7 @@ class Client:
         return self._run(self._client.score(items, defaults=defaults, deadline_s=deadline_s))
 
     def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
-        """The result of one item."""
+        """Return the result of one item."""
         return self._run(self._client.score_one(item, deadline_s=deadline_s))
 
     def stream(
@@ -93,11 +93,11 @@ class Client:
             self._run(_close(results))
 
     def verifiers(self) -> list[VerifierInfo]:
-        """The verifiers that the engine offers."""
+        """Return the verifiers that the engine offers."""
         return self._run(self._client.verifiers())
 
     def get(self, path: str) -> bytes:
-        """The JSON at `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/isolation` or `/healthz`."""
         return self._run(self._client.get(path))
 
     def submit(self, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> Future[T]:

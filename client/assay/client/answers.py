@@ -37,7 +37,7 @@ class Answer:
         return isinstance(error, dict) and error.get("retryable") is True
 
     def result(self) -> Result:
-        """The result as a model. Raises `ProtocolError`."""
+        """Return the result as a model. Raises `ProtocolError`."""
         try:
             return Result.model_validate(self.fields)
         except ValidationError as error:
@@ -46,7 +46,7 @@ class Answer:
 
 
 def read_answers(body: bytes) -> list[Answer]:
-    """The results of a ScoreResponse. Raises `ProtocolError`."""
+    """Return the results of a ScoreResponse. Raises `ProtocolError`."""
     try:
         text = body.decode()
         start = _results(text)
@@ -56,7 +56,7 @@ def read_answers(body: bytes) -> list[Answer]:
 
 
 def _results(text: str) -> int:
-    """Where the array of results starts: first in the object, as services write it, or anywhere."""
+    """Return where the array of results starts: first in the object, as services write it, or anywhere."""
     first = _FIRST(text)
     if first is not None and text.rstrip().endswith("}"):
         return first.end()
@@ -67,7 +67,7 @@ def _results(text: str) -> int:
 
 
 def read_line(line: bytes) -> Answer | int:
-    """A line of a stream: a result, or the count of the last line. Raises `ProtocolError`."""
+    """Return a line of a stream: a result, or the count of the last line. Raises `ProtocolError`."""
     try:
         text = line.decode()
         members, end = split_object(text, numbers=True)
@@ -82,7 +82,7 @@ def read_line(line: bytes) -> Answer | int:
 
 
 def by_id(answers: Iterable[Answer], asked: Sequence[str]) -> dict[str, Answer]:
-    """The answers by id. Raises `ProtocolError` unless every id asked for came back exactly once."""
+    """Return the answers by id. Raises `ProtocolError` unless every id asked for came back exactly once."""
     found: dict[str, Answer] = {}
     for answer in answers:
         if answer.id in found:

@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Sized)
 
 
 def gathered(items: Iterable[T]) -> list[T]:
-    """The items with those of a group side by side, groups in the order of their first item."""
+    """Return the items with those of a group side by side, groups in the order of their first item."""
     places: dict[object, list[T]] = {}
     for index, item in enumerate(items):
         places.setdefault(index if item.group is None else item.group, []).append(item)
@@ -53,7 +53,7 @@ def chunks(items: Iterable[T], *, max_items: int = CHUNK_ITEMS, max_bytes: int =
 
 
 def _units(items: Iterable[T], *, max_items: int, max_bytes: int) -> Iterator[list[T]]:
-    """What travels together: one item, or one group; a group over the limit in pieces."""
+    """Yield what travels together: one item, or one group; a group over the limit in pieces."""
     for group, members in groupby(items, key=lambda item: item.group):
         if group is None:
             yield from ([item] for item in members)

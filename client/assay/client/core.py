@@ -53,11 +53,11 @@ class Chunk:
         return [item.id for item in self.items]
 
     def only(self, ids: set[str]) -> Chunk:
-        """The same request for some of its items."""
+        """Return the same request for some of its items."""
         return replace(self, items=[item for item in self.items if item.id in ids])
 
     def body(self, *, by_digest: frozenset[str] | set[str]) -> bytes:
-        """A ScoreRequest; references whose digest is in `by_digest` are named by it."""
+        """Return a ScoreRequest; references whose digest is in `by_digest` are named by it."""
         # The digest costs a hash of each reference: it is not asked for where nothing is shared.
         named = [bool(by_digest) and item.digest in by_digest for item in self.items]
         items = b",".join(item.body(by_digest=by) for item, by in zip(self.items, named, strict=True))
@@ -103,7 +103,7 @@ class Core:
         return [found[name] for name in chunk.ids]
 
     async def stream(self, chunk: Chunk) -> AsyncIterator[Answer]:
-        """The answers as they are ready; what a cut stream left out is asked for again."""
+        """Yield the answers as they are ready; what a cut stream left out is asked for again."""
         missing = set(chunk.ids)
         patience = Counter[type[AssayError]]()
         while missing:

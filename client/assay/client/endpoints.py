@@ -80,7 +80,7 @@ class Endpoints:
         self.all = [Endpoint(transport) for transport in transports]
 
     async def ready(self, deadline: Deadline) -> Endpoint:
-        """The next endpoint to use. Raises `DeadlineExceeded` if none wakes in time."""
+        """Return the next endpoint to use. Raises `DeadlineExceeded` if none wakes in time."""
         while True:
             left, now = deadline.remaining(), time.monotonic()
             awake = [endpoint for endpoint in self.all if endpoint.awake_at <= now]

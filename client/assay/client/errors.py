@@ -55,7 +55,7 @@ class ConfigurationError(AssayError):
 
 
 def refused(detail: str, *, field: str | None = None, code: str = "bad_request") -> RequestRefused:
-    """The refusal of a request that need not be sent to know its fate."""
+    """Return the refusal of a request that need not be sent to know its fate."""
     return RequestRefused(
         Problem(type=f"urn:assay:problem:{code}", title="Bad request", status=400, detail=detail, field=field)
     )

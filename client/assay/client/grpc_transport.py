@@ -124,7 +124,7 @@ class GrpcTransport:
 
 
 def to_request(body: bytes) -> pb.ScoreRequest:
-    """A JSON ScoreRequest as protobuf, its open values as raw slices."""
+    """Return a JSON ScoreRequest as protobuf, its open values as raw slices."""
     text = body.decode()
     members, _ = split_object(text, numbers=True)
     request = pb.ScoreRequest()

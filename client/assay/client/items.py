@@ -41,7 +41,7 @@ class Encoded:
         return len(self.fields) + len(self.reference or b"") + 16
 
     def body(self, *, by_digest: bool = False) -> bytes:
-        """The whole object; `by_digest` names the reference by its hash."""
+        """Return the whole object; `by_digest` names the reference by its hash."""
         if self.reference is None:
             return self.fields + b"}"
         reference = b'{"$ref":"sha256:%s"}' % self.digest.encode() if by_digest else self.reference
@@ -100,7 +100,7 @@ def _encode(item: ItemLike, index: int, known: dict[int, tuple[Any, bytes]]) -> 
 
 
 def _encode_once(reference: Any, known: dict[int, tuple[Any, bytes]]) -> bytes:
-    """A group's rollouts usually carry one and the same object: it is encoded once.
+    """Return a group's rollouts usually carry one and the same object: it is encoded once.
 
     The object is kept beside its bytes, so that no other can take its `id()` meanwhile.
     """

@@ -22,7 +22,7 @@ LONGEST_CUT_CHARS = 1 << 20
 
 
 def response_of(query: str, prompt: str) -> str:
-    """The query after the prompt, or after that tail of the prompt that a cut left. Linear time.
+    """Return the query after the prompt, or after that tail of the prompt that a cut left. Linear time.
 
     Raises ValueError if the query does not go on from the prompt: judging both would find the
     prompt's answers.
@@ -60,7 +60,7 @@ def _extended(text: str, borders: list[int], matched: int, char: str) -> int:
 
 
 def without_end(text: str, tokens: Sequence[str]) -> str:
-    """The text without the special tokens at its end, and without blanks between and after those."""
+    """Return the text without the special tokens at its end, and without blanks between and after those."""
     end = len(text)
     while True:
         seen = end

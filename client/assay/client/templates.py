@@ -41,7 +41,7 @@ class RowFault(ValueError):
 
 
 def read_json(text: str | bytes) -> Any:
-    """The value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
+    """Return the value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
     return json.loads(text, parse_float=numbers.written, parse_constant=no_constant, object_pairs_hook=distinct)
 
 
@@ -115,7 +115,7 @@ def _from_json(value: Any, path: str) -> Any:
 
 
 def _written(value: Any) -> str:
-    """A value inside a longer text: text as it is, the rest as JSON."""
+    """Return a value inside a longer text: text as it is, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Lexeme):

@@ -23,11 +23,11 @@ class Transport(Protocol):
     """One way to one engine. Raises `Overloaded`, `ServiceUnavailable`, `RequestRefused`, `ProtocolError`."""
 
     async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
-        """A JSON ScoreRequest in, a JSON ScoreResponse out; `timeout_s` in wall seconds."""
+        """Return a JSON ScoreRequest in, a JSON ScoreResponse out; `timeout_s` in wall seconds."""
         ...
 
     def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
-        """A JSON ScoreRequest in, NDJSON lines out: results as they are ready, then the `done` line."""
+        """Yield a JSON ScoreRequest in, NDJSON lines out: results as they are ready, then the `done` line."""
         ...
 
     async def put_reference(self, digest: str, body: bytes) -> None:
@@ -35,7 +35,7 @@ class Transport(Protocol):
         ...
 
     async def get(self, path: str) -> bytes:
-        """The JSON at `/v1/verifiers`, `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/verifiers`, `/v1/isolation` or `/healthz`."""
         ...
 
     async def aclose(self) -> None:
@@ -44,7 +44,7 @@ class Transport(Protocol):
 
 
 def open_transport(url: str, **options: Any) -> Transport:
-    """The transport for `url`. Raises `ConfigurationError` if nothing here speaks its scheme."""
+    """Return the transport for `url`. Raises `ConfigurationError` if nothing here speaks its scheme."""
     scheme, colon, _ = url.partition(":")
     if not colon:
         raise ConfigurationError(f"a URL needs a scheme, such as http://… or embedded: (got {url!r})")

@@ -33,7 +33,7 @@ class Lexeme(float):
     text: str
 
     def __new__(cls, text: str) -> Lexeme:
-        """The nearest float, with `text` as its `str`."""
+        """Return the nearest float, with `text` as its `str`."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -45,7 +45,7 @@ class Lexeme(float):
 
 
 def written(text: str) -> float:
-    """The float that a number's text stands for: plain if it holds the value, else a `Lexeme`. Never raises."""
+    """Return the float that a number's text stands for: plain if it holds the value, else a `Lexeme`. Never raises."""
     number = float(text)
     if not number:
         return Lexeme(text) if _significant(text) else number
@@ -61,7 +61,7 @@ def _significant(text: str) -> bool:
 
 
 def exact(number: float) -> int | float:
-    """The same number in its one form: int where whole, else as `written`. Raises NumberFault."""
+    """Return the same number in its one form: int where whole, else as `written`. Raises NumberFault."""
     if isinstance(number, int):
         return number
     lexeme = isinstance(number, Lexeme)
@@ -76,17 +76,17 @@ def exact(number: float) -> int | float:
 
 
 def decimal_of(number: float) -> Decimal:
-    """What an exact number is worth."""
+    """Return what an exact number is worth."""
     return Decimal(number) if isinstance(number, int) else Decimal(repr(number))
 
 
 def fraction_of(number: float) -> Fraction:
-    """What an exact number is worth, to reckon with."""
+    """Return what an exact number is worth, to reckon with."""
     return Fraction(number) if isinstance(number, int) else Fraction(decimal_of(number))
 
 
 def equal(left: float, right: float) -> bool:
-    """Whether two numbers are worth the same."""
+    """Return whether two numbers are worth the same."""
     if type(left) is type(right) and not isinstance(left, Lexeme):
         return left == right
     return decimal_of(left) == decimal_of(right)

@@ -109,7 +109,7 @@ def _open(text: str, at: int, bracket: str, kind: str) -> int:
 
 
 def _escaped_name(text: str, at: int) -> tuple[str, int]:
-    """A name with escapes, and where its value starts."""
+    """Return a name with escapes, and where its value starts."""
     at = _skip(text, at)
     if text[at : at + 1] != '"':
         raise NotJson("a name is missing")
@@ -137,7 +137,7 @@ def split_array(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
 
 
 def member_spans(text: str) -> dict[str, tuple[int, int]]:
-    """Where the values of a text's one object stand, as `name -> (start, end)`. Raises `NotJson`.
+    """Return where the values of a text's one object stand, as `name -> (start, end)`. Raises `NotJson`.
 
     As `whole_object`, but quicker: values are not decoded.
     """

@@ -28,7 +28,7 @@ class Outcome(str, Enum):
 
 
 def outcome_of(*, reward: float | None, score: float | None) -> Outcome:
-    """The outcome that a reward and a score amount to."""
+    """Return the outcome that a reward and a score amount to."""
     if reward is None:
         return Outcome.NO_VERDICT
     if score is None:

@@ -47,7 +47,7 @@ def check(
 
 
 def agrees(expected: Any, result: Mapping[str, Any]) -> bool:
-    """Whether a result is what the row expects: a number, null, `"refused"`, or one of a list of these."""
+    """Return whether a result is what the row expects: a number, null, `"refused"`, or one of a list of these."""
     if isinstance(expected, list):
         return any(agrees(alternative, result) for alternative in expected)
     reward = result.get("reward")

@@ -89,7 +89,7 @@ def _check_paths(job: Job, *, resume: bool) -> None:
 
 
 async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
-    """The whole run; the number of rows that may be scored again."""
+    """Return the whole run; the number of rows that may be scored again."""
     async with client:
         if is_parquet(job.output):
             await _to_parquet(client, job, resume=resume)
