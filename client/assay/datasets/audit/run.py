@@ -15,7 +15,7 @@ from assay.client.concurrency import in_order
 from assay.contract.result import Result
 from assay.datasets.audit.findings import KINDS, Finding, Severity
 from assay.datasets.audit.golds import expected_calls
-from assay.datasets.audit.interpret import judge
+from assay.datasets.audit.interpret import interpret
 from assay.datasets.audit.probes import Depth, Probe, probes
 from assay.datasets.audit.texts import Prompts, TestSet, hints, tool_golds
 from assay.datasets.records import Record
@@ -86,7 +86,7 @@ async def audit(
     report, prompts = Report(), Prompts()
     rows = _rows(records, report, prompts, test_set, depth or Depth())
     async for row, results in _asked(client, rows):
-        found = judge(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
+        found = interpret(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
         report.findings += (replace(finding, source=row.source) for finding in found)
         report.probes += len(row.probes)
         on_row()
