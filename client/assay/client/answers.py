@@ -1,4 +1,4 @@
-"""Answers read back: every id exactly once, each result kept as its own JSON text beside its fields."""
+"""Parse answers: every id exactly once, each result kept as its own JSON text beside its fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIRST = re.compile(r'\s*\{\s*"results"\s*:\s*').match
 
 @dataclass(frozen=True)
 class Answer:
-    """One result: its JSON object as the service wrote it, and decoded."""
+    """One result: its JSON text as the service wrote it, and its fields."""
 
     id: str
     text: str
@@ -26,13 +26,13 @@ class Answer:
 
     @property
     def error_code(self) -> str | None:
-        """Code of the error of a no-verdict."""
+        """The error code if there is no verdict."""
         error = self.fields.get("error")
         return error.get("code") if isinstance(error, dict) else None
 
     @property
     def retryable(self) -> bool:
-        """Whether it is a null that may become a verdict if the item is sent again."""
+        """Whether the reward is a null that may become a verdict if the item is sent again."""
         error = self.fields.get("error")
         return isinstance(error, dict) and error.get("retryable") is True
 
@@ -42,7 +42,7 @@ class Answer:
             return Result.model_validate(self.fields)
         except ValidationError as error:
             where = ".".join(str(part) for part in error.errors()[0]["loc"])
-            raise ProtocolError(f"a result is not the contract's (field {where})") from None
+            raise ProtocolError(f"a result does not follow the contract (field {where})") from None
 
 
 def read_answers(body: bytes) -> list[Answer]:
@@ -56,18 +56,18 @@ def read_answers(body: bytes) -> list[Answer]:
 
 
 def _results(text: str) -> int:
-    """Return where the array of results starts: first in the object, as services write it, or anywhere."""
+    """Return the offset of the array of results: the first member, as services write it, or anywhere in the object."""
     first = _FIRST(text)
     if first is not None and text.rstrip().endswith("}"):
         return first.end()
     members, _ = split_object(text)
     if "results" not in members:
-        raise NotJson("no results")
+        raise NotJson("results are missing")
     return members["results"][1]
 
 
 def read_line(line: bytes) -> Answer | int:
-    """Return a line of a stream: a result, or the count of the last line. Raises `ProtocolError`."""
+    """Return a line of a stream as a result, or the count of the last line. Raises `ProtocolError`."""
     try:
         text = line.decode()
         members, end = split_object(text, numbers=True)

@@ -1,10 +1,10 @@
 """Sentence splitting, with abbreviations.
 
-A sentence ends at `.!?` before white space or the end, including closing quotes and emphasis, and at `。！？`.
+A sentence ends at `.!?` before white space or the end, including closing quotes and emphasis, and at full-width stops.
 A full stop after a title (`Dr.`), after `e.g.`, after an abbreviation before a number (`No. 5`) or after the number of
-a list item does not end a sentence. One after initials (`U.S.`, `J. Smith`) does only if a capitalised common word follows, one
-after `etc.` only if a capital follows. Linear: each stop looks at a few characters on both sides, and only the first
-`LOOKS` stops of a text do so.
+a list item does not end a sentence. One after initials (`U.S.`, `J. Smith`) does only if a capitalised common word
+follows, one after `etc.` only if a capital follows. Linear: each stop looks at a few characters on both sides, and only
+the first `LOOKS` stops of a text do so.
 """
 
 from __future__ import annotations
