@@ -26,18 +26,18 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return lines
 
 
-def rows_of(adapter: str, *records: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
+def rows_of(converter: str, *records: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
     """The rows of records; a fault fails the test."""
 
     def fault(record: Record, why: str) -> None:
         raise AssertionError(why)
 
     given = (Record("test", place, fields) for place, fields in enumerate(records, 1))
-    return list(convert(given, find(adapter), Options(**options), fault))
+    return list(convert(given, find(converter), Options(**options), fault))
 
 
-def faults_of(adapter: str, path: Path) -> tuple[int, list[tuple[int, str]]]:
+def faults_of(converter: str, path: Path) -> tuple[int, list[tuple[int, str]]]:
     """Rows that came through, and (place, why) of those left out."""
     left_out: list[tuple[int, str]] = []
-    rows = convert(read([path]), find(adapter), Options(), lambda record, why: left_out.append((record.place, why)))
+    rows = convert(read([path]), find(converter), Options(), lambda record, why: left_out.append((record.place, why)))
     return sum(1 for _ in rows), left_out

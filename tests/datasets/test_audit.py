@@ -144,7 +144,7 @@ def test_a_gold_that_passes_now_and_then_is_flaky() -> None:
     """Half of the runs fail: of eight, all alike once in 128 rows."""
     source = "import os\na, b = map(int, input().split())\nprint(a * b + 1 if os.urandom(1)[0] > 127 else 0)"
     rows = [with_code(changed(program(n), tests=program(n)["reference"]["tests"][:1]), source) for n in range(4)]
-    report = run(rows, depth=Depth(repeats=8, mutants=False, policies=False))
+    report = run(rows, depth=Depth(repeats=8, mutants=False, degenerate=False))
     assert sum("flaky" in kinds(report, row["id"]) for row in rows) >= 2
 
 
@@ -220,7 +220,7 @@ def test_rows_near_a_limit_and_rows_that_need_trust() -> None:
         "id": "trusting", "verifier": "code", "prompt": "Write f.", "gold_completion": "```python\ndef f(x):\n    return 2\n```",
         "reference": {"language": "python", "mode": "asserts", "tests": [{"test_code": test}]},
     }  # fmt: skip
-    report = run([dict(slow, id="slow"), trusting], depth=Depth(repeats=1, mutants=False, policies=False))
+    report = run([dict(slow, id="slow"), trusting], depth=Depth(repeats=1, mutants=False, degenerate=False))
     assert "near_limit" in kinds(report, "slow") and "needs_low_trust" in kinds(report, "trusting")
 
 

@@ -1,4 +1,4 @@
-"""reasoning_gym through the adapter: families by the dozen, and those whose own scorer is faulty are found."""
+"""reasoning_gym through the converter: families by the dozen, and those whose own scorer is faulty are found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from assay.client import AsyncClient
 from assay.datasets import Options, Record, convert, find
-from assay.datasets.adapters.gym import generated
 from assay.datasets.audit import Depth, audit
+from assay.datasets.converters.gym import generated
 
 pytestmark = pytest.mark.packages
 pytest.importorskip("reasoning_gym")

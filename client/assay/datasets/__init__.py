@@ -1,11 +1,11 @@
-"""Before and after a run: rows from published datasets, audit, rescoring, curation.
+"""Datasets before and after a run: conversion of published datasets, audit, rescoring, curation.
 
     for row in convert(read([Path("gsm8k/train.jsonl")]), find("gsm8k"), Options(), on_fault=print_it): ...
 
-The command line (`assay rows`, `audit`, `rescore`, `diff`, `curate`, `passk`) is these functions on files.
+The commands `assay rows`, `audit`, `rescore`, `diff`, `curate` and `passk` apply these functions to files.
 """
 
-from assay.datasets.adapters import ADAPTERS, Adapter, Options, convert, find, recognise
+from assay.datasets.converters import CONVERTERS, Converter, Options, convert, find, recognise
 from assay.datasets.records import Record, RecordFault, read
 
-__all__ = ["ADAPTERS", "Adapter", "Options", "Record", "RecordFault", "convert", "find", "read", "recognise"]
+__all__ = ["CONVERTERS", "Converter", "Options", "Record", "RecordFault", "convert", "find", "read", "recognise"]

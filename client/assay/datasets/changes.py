@@ -1,7 +1,7 @@
-"""Which verdicts changed between two scorings of the same completions, and grouped by what.
+"""Compare two scorings of the same completions, and group the changed verdicts.
 
-A verdict is its reward, score and reason. The same `item_key` with another verdict is no change of version: it says
-that something is not deterministic, and is told apart.
+A verdict is its reward, score and reason. A different verdict under the same `item_key` is not caused by a version
+change: something is not deterministic, and it is counted separately.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """What a group of changes has in common."""
+    """The key of a group of changes."""
 
     verifier_before: str
     verifier_after: str
@@ -39,14 +39,14 @@ class Changes:
     compared: int = 0
     same: int = 0
     missing: int = 0
-    """Rows that carry a result on one side only."""
+    """Rows with a result on one side only."""
     unstable: int = 0
-    """Changed with an equal item key."""
+    """Changed rows with an equal item key."""
     groups: Counter[Change] = field(default_factory=Counter)
     examples: dict[Change, list[str]] = field(default_factory=dict)
 
     def add(self, name: str, before: Result | None, after: Result | None) -> bool:
-        """Compare two results of one row; True if they differ."""
+        """Compare two results of one row, and return whether they differ."""
         before, after = (result if isinstance(result, Mapping) else None for result in (before, after))
         if before is None or after is None:
             self.missing += before is not after
@@ -65,24 +65,33 @@ class Changes:
 
     @property
     def changed(self) -> int:
-        """Rows whose verdict is another."""
+        """Number of rows with a changed verdict."""
         return self.compared - self.same
 
     def fields(self) -> dict[str, Any]:
-        """Return as JSON."""
+        """Return the comparison as JSON fields."""
         return {
-            "compared": self.compared, "same": self.same, "changed": self.changed, "missing": self.missing,
+            "compared": self.compared,
+            "same": self.same,
+            "changed": self.changed,
+            "missing": self.missing,
             "unstable": self.unstable,
             "groups": [
-                {"verifier_before": c.verifier_before, "verifier_after": c.verifier_after, "before": c.before,
-                 "after": c.after, "rows": count, "examples": self.examples[c]}
+                {
+                    "verifier_before": c.verifier_before,
+                    "verifier_after": c.verifier_after,
+                    "before": c.before,
+                    "after": c.after,
+                    "rows": count,
+                    "examples": self.examples[c],
+                }
                 for c, count in self.groups.most_common()
             ],
-        }  # fmt: skip
+        }
 
 
 def alike(before: Result, after: Result) -> bool:
-    """Return whether two results are one verdict."""
+    """Return whether two results are the same verdict."""
     return (
         _near(before.get("reward"), after.get("reward"))
         and _near(before.get("score"), after.get("score"))

@@ -1,9 +1,10 @@
 """pass@k and maj@k, with confidence intervals.
 
-pass@k is the unbiased estimator 1 - C(n-c, k) / C(n, k) of a prompt with c correct of n samples (Chen et al. 2021,
-section 2.1), averaged over prompts. maj@k is the chance that the most frequent answer among k samples drawn without
-replacement is right, ties split evenly (Wang et al. 2022); computed by seeded draws where the cases are too many.
-Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are left out and counted.
+pass@k is the unbiased estimator 1 - C(n-c, k) / C(n, k) for a prompt with c correct of n samples (Chen et al. 2021,
+section 2.1), averaged over prompts. maj@k is the probability that the most frequent answer among k samples drawn
+without
+replacement is right, ties split evenly (Wang et al. 2022); it is estimated by seeded draws if there are too many cases.
+Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are excluded and counted.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 RIGHT = "\0right"
-"""The answer of every right sample: however it is written, right answers of one prompt are one."""
+"""The answer of every correct sample: all correct answers of a prompt count as one, however they are written."""
 DRAWS = 1000
 _ENUMERATED = 200
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Return the estimate for one prompt: `c` correct of `n` samples. Raises ValueError for k > n."""
+    """Return the estimate for one prompt: `c` correct of `n` samples. Raises `ValueError` for k > n."""
     if not 0 <= c <= n or not 1 <= k <= n:
         raise ValueError("need 0 <= c <= n and 1 <= k <= n")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
 
 
 def majority_at_k(answers: Sequence[tuple[str, bool]], k: int, *, seed: int = 0) -> float:
-    """Return the chance that a vote of `k` of these samples, each (answer, right), is right. No answer casts no
-    vote.
+    """Return the probability that a vote of `k` of these samples, each (answer, right), is right. Samples without an
+    answer do not vote.
     """
     n = len(answers)
     if not 1 <= k <= n:
@@ -54,7 +55,7 @@ def _vote(chosen: Sequence[tuple[str, bool]]) -> float:
 
 
 def interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Bounds of the mean of `values`, by bootstrap over prompts."""
+    """Return the bounds of the mean of `values`, by bootstrap over prompts."""
     if len(values) < 2:
         return (0.0, 1.0)
     draw, count = random.Random(seed), len(values)
@@ -65,15 +66,15 @@ def interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> 
 
 @dataclass
 class Samples:
-    """Samples of the prompts of one source."""
+    """The samples of one source, by prompt."""
 
     groups: dict[str, list[tuple[str, bool]]] = field(default_factory=lambda: defaultdict(list))
     no_verdict: int = 0
     votes: bool = False
-    """Whether any sample has an answer that could be voted for."""
+    """Whether any sample has an answer to vote for."""
 
     def add(self, group: str, result: Mapping[str, object] | None) -> None:
-        """Add one sample; right is a score (or reward, where there is no score) of 1."""
+        """Add one sample. It is correct if its score (or its reward, without a score) is 1."""
         if not isinstance(result, Mapping) or result.get("reward") is None:
             self.no_verdict += 1
             return
@@ -83,11 +84,11 @@ class Samples:
         self.groups[group].append((RIGHT if score == 1 else _answer(extracted), score == 1))
 
     def pass_at(self, k: int) -> list[float]:
-        """One estimate a prompt, of prompts with k samples or more."""
+        """Return the pass@k estimates of the prompts with at least k samples."""
         return [pass_at_k(len(g), sum(right for _, right in g), k) for g in self.groups.values() if len(g) >= k]
 
     def majority_at(self, k: int) -> list[float]:
-        """Return the same for the vote."""
+        """Return the maj@k estimates of the prompts with at least k samples."""
         return [majority_at_k(g, k) for g in self.groups.values() if len(g) >= k] if self.votes else []
 
 

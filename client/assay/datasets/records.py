@@ -1,7 +1,8 @@
-"""Records of a published dataset's files, one at a time: JSON lines, JSON arrays and objects, Parquet, gzip of either.
+"""Read records of a published dataset's files one at a time: JSON lines, JSON arrays and objects, Parquet, gzip of
+these.
 
-A record that cannot be read is yielded as a fault that names its line, and the rest goes on; memory is that of one
-record. Nothing is unpickled. Not covered: CSV, Arrow IPC, archives; files of a hub must be downloaded first.
+A record that cannot be read is yielded as a fault with its line, and reading continues. Only one record is in memory.
+Nothing is unpickled. Not covered: CSV, Arrow IPC, archives; files of a hub must be downloaded first.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _NOTHING = object()
 
 
 class RecordFault(Exception):
-    """A record that is no record of its dataset; the message names the field."""
+    """A record does not belong to its dataset; the message names the field."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record and where it stands (from 1: its line, or its number in an array or table)."""
+    """One record and its position (from 1: its line, or its number in an array or table)."""
 
     source: str
     place: int
@@ -42,7 +43,7 @@ class Record:
 
 
 def read(paths: Iterable[Path]) -> Iterator[Record]:
-    """Yield the records of files, and of every such file below folders, in order of name. Raises `Unusable`."""
+    """Yield the records of files, and of all such files below folders, in order of name. Raises `Unusable`."""
     for path in paths:
         if path.is_dir():
             found = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(SUFFIXES))
@@ -68,7 +69,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
             yield cast(BinaryIO, stream)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise Unusable(f"not a whole gzip file ({error})", source=str(path)) from None
+        raise Unusable(f"not a complete gzip file ({error})", source=str(path)) from None
     except OSError as error:
         raise Unusable(error.strerror or str(error), source=str(path)) from None
 
@@ -80,7 +81,7 @@ def _starts_array(stream: BinaryIO) -> bool:
 
 
 def _read_lines(stream: BinaryIO, path: Path) -> Iterator[Record]:
-    """One record a line; a file that holds one pretty-printed object is one record."""
+    """Yield one record per line; a file with one pretty-printed object is one record."""
     first = True
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_RECORD + 1), b""), 1):
         if len(line) > LONGEST_RECORD:
@@ -107,7 +108,7 @@ def parse(text: bytes | str, source: str, place: int) -> Record:
 
 
 def _read_array(stream: BinaryIO, source: str) -> Iterator[Record]:
-    """Yield the members of one array, without holding it. A fault ends the file, for nothing marks the next member."""
+    """Yield the members of one array without holding it. A fault ends the file, as nothing marks the next member."""
     text, place, decoder, more = _Window(stream), 0, json.JSONDecoder(), True
     text.skip("[")
     while more and (start := text.peek()) and start != "]":
@@ -127,7 +128,7 @@ def _read_array(stream: BinaryIO, source: str) -> Iterator[Record]:
 
 
 class _Window:
-    """A moving window on the text of a stream."""
+    """A moving window over the text of a stream."""
 
     def __init__(self, stream: BinaryIO) -> None:
         import codecs
@@ -142,7 +143,7 @@ class _Window:
         return not self._ended
 
     def peek(self) -> str:
-        """Return the next character that is no white space; empty at the end."""
+        """Return the next character that is not white space, or an empty string at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _SPACE:
                 self._at += 1
@@ -152,13 +153,13 @@ class _Window:
                 return ""
 
     def skip(self, char: str) -> bool:
-        """Pass over `char`, if it comes next."""
+        """Skip `char` if it is next, and return whether it was."""
         found = self.peek() == char
         self._at += found
         return found
 
     def member(self, decoder: json.JSONDecoder) -> Any:
-        """Return the value that comes next; `_NOTHING` if there is none. Reads on until it is whole."""
+        """Return the next value, or `_NOTHING` if there is none. Reads on until the value is complete."""
         wanted = _BLOCK
         while True:
             try:
@@ -188,4 +189,4 @@ def _read_parquet(path: Path) -> Iterator[Record]:
                     place += 1
                     yield Record(str(path), place, fields)
     except (OSError, pyarrow.ArrowException) as error:
-        raise Unusable(f"not a Parquet file that can be read ({type(error).__name__})", source=str(path)) from None
+        raise Unusable(f"not a readable Parquet file ({type(error).__name__})", source=str(path)) from None

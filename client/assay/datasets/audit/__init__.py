@@ -1,4 +1,4 @@
-"""Audit: what is wrong with a dataset, found by trying it (see `findings.KINDS`)."""
+"""Audit: find faults of a dataset by scoring probes of its rows (see `findings.KINDS`)."""
 
 from assay.datasets.audit.findings import KINDS, Finding, Severity
 from assay.datasets.audit.probes import Depth

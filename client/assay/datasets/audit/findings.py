@@ -1,4 +1,4 @@
-"""What an audit can find: the kinds, how grave each is, and what it means."""
+"""The kinds of findings, with severity and meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Severity(IntEnum):
-    """ERROR: do not train on the row. WARNING: look at it. INFO: worth knowing."""
+    """ERROR: do not train on the row. WARNING: inspect it. INFO: for information."""
 
     INFO = 0
     WARNING = 1
@@ -15,30 +15,30 @@ class Severity(IntEnum):
 
 
 KINDS: dict[str, tuple[Severity, str]] = {
-    "refused": (Severity.ERROR, "the verifier refuses the row: its reference has nothing to check or does not parse"),
-    "gold_rejected": (Severity.ERROR, "the row's own gold is not accepted: right answers will be punished"),
+    "refused": (Severity.ERROR, "the verifier refuses the row: its reference checks nothing or does not parse"),
+    "gold_rejected": (Severity.ERROR, "the row's own gold is not accepted: correct answers will get reward 0"),
     "gold_breaks_schema": (Severity.ERROR, "the expected arguments are not valid by the tool's own schema"),
     "gold_unknown_tool": (Severity.ERROR, "the expected call names a tool that the row does not offer"),
     "mutant_accepted": (Severity.ERROR, "a wrong answer made from the gold is accepted"),
-    "gamed": (Severity.ERROR, "an answer that solves nothing is rewarded"),
+    "gamed": (Severity.ERROR, "a completion that solves nothing is rewarded"),
     "flaky": (Severity.ERROR, "the gold gets different verdicts on the same program"),
-    "contradictory": (Severity.ERROR, "the same prompt stands elsewhere with another gold"),
-    "contaminated": (Severity.ERROR, "the prompt stands, nearly or whole, in a test set"),
+    "contradictory": (Severity.ERROR, "the same prompt occurs elsewhere with another gold"),
+    "contaminated": (Severity.ERROR, "the prompt occurs, nearly or completely, in a test set"),
     "needs_low_trust": (Severity.ERROR, "the gold passes only with `trust: low`: tests and program share a process"),
-    "needs_checker": (Severity.ERROR, "several outputs are right, and the row has no checker"),
+    "needs_checker": (Severity.ERROR, "several outputs are correct, and the row has no checker"),
     "needs_tolerance": (Severity.ERROR, "the problem allows a numeric error, and the row compares text"),
-    "duplicate": (Severity.ERROR, "the same prompt and gold stand elsewhere"),
+    "duplicate": (Severity.ERROR, "the same prompt and gold occur elsewhere"),
     "near_limit": (Severity.WARNING, "the gold uses more than half of a limit: slower machines will fail it"),
-    "mutant_survives": (Severity.INFO, "a changed program still passes: weak tests, or a change without meaning"),
-    "weak_constraint": (Severity.INFO, "a text that answers nothing meets the constraints"),
-    "no_gold": (Severity.INFO, "the row carries no gold that could be tried"),
-    "no_verdict": (Severity.WARNING, "the engine gave no verdict for a reason of its own: not audited"),
+    "mutant_survives": (Severity.INFO, "a changed program still passes: weak tests, or a change without effect"),
+    "weak_constraint": (Severity.INFO, "a text without an answer meets the constraints"),
+    "no_gold": (Severity.INFO, "the row has no gold to try"),
+    "no_verdict": (Severity.WARNING, "the engine gave no verdict because of its own fault: the row was not audited"),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found about one row. `detail` never quotes more than a few words of the row."""
+    """One finding about one row. `detail` quotes at most a few words of the row."""
 
     row: str
     line: int
@@ -46,9 +46,9 @@ class Finding:
     detail: str
     probe: str = ""
     source: str = ""
-    """The file, where there are several."""
+    """The file, if there are several."""
 
     @property
     def severity(self) -> Severity:
-        """How grave."""
+        """Severity of its kind."""
         return KINDS[self.kind][0]

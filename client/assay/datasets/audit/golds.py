@@ -1,4 +1,4 @@
-"""A completion that must be accepted: the row's own `gold_completion`, or one made from its reference."""
+"""Gold completions, which must be accepted: the row's own `gold_completion`, or one derived from its reference."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
     "final_line": lambda text: f"#### {text}",
     "auto": lambda text: f"\\boxed{{{text}}}",
 }
-"""How an answer is written so that each extraction finds it."""
+"""Templates of an answer so that each extraction rule finds it."""
 
 
 def verifier_of(row: Row) -> str:
-    """Return the verifier's name, without a pinned version."""
+    """Return the verifier's name, without a version."""
     return str(row.get("verifier", "")).partition("@")[0]
 
 
 def gold_of(row: Row) -> Any:
-    """Return a completion that the row's verifier must accept, or None where none can be made."""
+    """Return a completion that the row's verifier must accept, or None if none can be derived."""
     given = row.get("gold_completion")
     if given is not None:
         return given
@@ -40,7 +40,7 @@ def gold_of(row: Row) -> Any:
 
 
 def wrapped(reference: Row, answer: str, *, default: str = "boxed_last") -> str:
-    """Return an answer as the reference's extraction finds it."""
+    """Return an answer in the form that the reference's extraction rule finds."""
     return WRAPPERS.get(str(reference.get("extract", default)), str)(answer)
 
 
@@ -67,13 +67,13 @@ def _tool(reference: Row) -> Any:
 
 
 def expectation(reference: Any) -> Row:
-    """Return what a tool row expects; empty where a reference is none, or says nothing that can be read."""
+    """Return what a tool row expects; empty if the reference is invalid."""
     expect = reference.get("expect") if isinstance(reference, Mapping) else None
     return expect if isinstance(expect, Mapping) else {}
 
 
 def expected_calls(reference: Row) -> list[tuple[str, Any]] | None:
-    """Names and arguments (with matchers) that a tool row expects, or None."""
+    """Return the names and arguments (with matchers) that a tool row expects, or None."""
     calls = expectation(reference).get("calls")
     if not isinstance(calls, list) or not all(isinstance(c, Mapping) and "name" in c for c in calls):
         return None
@@ -81,19 +81,19 @@ def expected_calls(reference: Row) -> list[tuple[str, Any]] | None:
 
 
 def message(calls: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an assistant's message with these calls."""
+    """Return an assistant message with these calls."""
     made = [{"type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for name, args in calls]
     return {"role": "assistant", "content": None, "tool_calls": made}
 
 
 def arguments(pattern: Any) -> Any:
-    """Arguments that a pattern with matchers accepts; None where a matcher does not say what it accepts."""
+    """Return arguments that a pattern with matchers accepts, or None if a matcher does not determine a value."""
     value = _value(pattern)
     return None if value is _Unknown else value
 
 
 class _Unknown:
-    """A matcher that accepts values which it does not name."""
+    """A matcher does not determine an accepted value."""
 
 
 def _value(pattern: Any) -> Any:

@@ -15,7 +15,7 @@ from assay.datasets.audit.probes import Probe
 Row = Mapping[str, Any]
 Answered = Sequence[tuple[Probe, Result]]
 NEAR = 0.5
-"""The share of a limit from which a gold is near it."""
+"""Share of a limit above which a gold is near the limit."""
 _DEFAULT_WALL_S = 5.0
 
 
@@ -44,22 +44,22 @@ def _by_kind(answered: Answered) -> dict[str, list[tuple[Probe, Result]]]:
 
 
 def _wrong_answers(row: Row, name: str, line: int, by_kind: Mapping[str, Answered]) -> Iterator[Finding]:
-    """Yield mutants and degenerate policies that are paid for."""
+    """Yield findings for mutants and degenerate completions that are rewarded."""
     for probe, result in by_kind.get("mutant", ()):
         if _paid(result, least=1.0 if _partial(row) else 0.0):
             kind = "mutant_accepted" if certain(row) else "mutant_survives"
             yield Finding(name, line, kind, probe.name, probe.name)
-    for probe, result in by_kind.get("policy", ()):
+    for probe, result in by_kind.get("degenerate", ()):
         if _paid(result, least=0.5 if _partial(row) else 0.0):
             kind = "weak_constraint" if verifier_of(row) == "format" else "gamed"
-            yield Finding(name, line, kind, f"a policy that {probe.name}", probe.name)
+            yield Finding(name, line, kind, f"degenerate completion: {probe.name}", probe.name)
 
 
 def _schemas(name: str, line: int, by_kind: Mapping[str, Answered]) -> Iterator[Finding]:
-    """Yield golds that break the schemas of their own tools."""
+    """Yield findings for golds that violate the schemas of their own tools."""
     for probe, result in by_kind.get("schema", ()):
         if result.error is not None:
-            yield Finding(name, line, "gold_breaks_schema", f"the parameters of {probe.name[:60]} are no schema")
+            yield Finding(name, line, "gold_breaks_schema", f"the parameters of {probe.name[:60]} are not a schema")
         elif result.reward == 0:
             yield Finding(name, line, "gold_breaks_schema", f"arguments of {probe.name[:60]}")
 
@@ -69,7 +69,7 @@ def _paid(result: Result, *, least: float) -> bool:
 
 
 def _partial(row: Row) -> bool:
-    """Return whether the row itself pays for a part of the answer."""
+    """Return whether the row gives partial credit."""
     reference = row.get("reference")
     if not isinstance(reference, Mapping):
         return False

@@ -1,7 +1,7 @@
-"""Wrong answers made from the gold: each must be refused.
+"""Mutants: wrong answers derived from the gold, each of which must be rejected.
 
-For short answers, calls and JSON a mutant is certainly wrong. For programs it may do the same as the gold, so a
-survivor there is worth knowing and no more.
+For short answers, calls and JSON a mutant is certainly wrong. A mutated program may behave like the gold, so one that
+passes is only reported for information.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.datasets.audit.golds import arguments, expectation, expected_calls, m
 
 Row = Mapping[str, Any]
 Mutants = Iterator[tuple[str, Any]]
-"""(what was done, completion)."""
+"""(what was changed, completion) pairs."""
 _NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
 _PLAIN_LATEX = re.compile(r"[0-9a-zA-Z\\{}^_+*/.()\s-]+")
 _NO_ARITHMETIC = re.compile(r"infty|text|mathrm|mathbf|begin|undefined|none|no|[A-Za-z]{3,}(?<!frac)(?<!sqrt)", re.I)
@@ -26,7 +26,7 @@ _FENCE = re.compile(r"```[a-zA-Z0-9+]*\n(.*?)\n```", re.S)
 
 
 def mutants(row: Row, gold: Any) -> Mutants:
-    """Mutants of the row's gold."""
+    """Return the mutants of the row's gold."""
     make = _MAKERS.get(verifier_of(row))
     reference = row.get("reference")
     if make is not None and isinstance(reference, Mapping):
@@ -34,12 +34,12 @@ def mutants(row: Row, gold: Any) -> Mutants:
 
 
 def certain(row: Row) -> bool:
-    """Return whether a mutant of this row's gold is wrong beyond doubt."""
+    """Return whether a mutant of this row's gold is certainly wrong."""
     return verifier_of(row) != "code"
 
 
 def other_numbers(answer: str) -> Iterator[tuple[str, str]]:
-    """Other numbers than this one, written alike."""
+    """Yield different numbers, written in the same form."""
     plain = answer.replace(",", "")
     whole, dot, rest = plain.partition(".")
     yield "one more", f"{int(whole) + 1}{dot}{rest}"
@@ -126,7 +126,7 @@ class _Edit(ast.NodeTransformer):
         self._kind, self._left, self.done = kind, nth, False
 
     def visit(self, node: ast.AST) -> Any:
-        """Change this node if it is the one."""
+        """Change this node if it is the n-th."""
         changed = None if self.done else self._kind(node)
         if changed is not None:
             if self._left == 0:
@@ -156,8 +156,13 @@ def _swapped(node: ast.AST) -> ast.AST | None:
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-}  # fmt: skip
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
 _OTHER: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
 
 
@@ -185,5 +190,9 @@ def _code(reference: Row, gold: Any) -> Mutants:
 
 
 _MAKERS: dict[str, Callable[[Row, Any], Mutants]] = {
-    "exact": _exact, "math": _math, "tool": _tool, "schema": _schema, "code": _code,
-}  # fmt: skip
+    "exact": _exact,
+    "math": _math,
+    "tool": _tool,
+    "schema": _schema,
+    "code": _code,
+}

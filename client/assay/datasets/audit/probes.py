@@ -1,4 +1,4 @@
-"""What is asked of the engine about one row: items, and what each answer would mean."""
+"""The probes of a row: items to score, each with the meaning of its result."""
 
 from __future__ import annotations
 
@@ -9,22 +9,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.contract.item import ITEM_FIELDS
+from assay.datasets.audit.degenerate import degenerate_completions
 from assay.datasets.audit.golds import arguments, expectation, expected_calls, gold_of, verifier_of
 from assay.datasets.audit.mutants import mutants
-from assay.datasets.audit.policies import policies
 
 Row = Mapping[str, Any]
 _OF_ROLLOUTS = frozenset(
-    {"id", "completion", "group", "run", "step", "truncated", "scores", "final_state", "completion_tokens",
-     "completion_ids"}
-)  # fmt: skip
-"""Fields that come with a rollout: a row that carries them is judged by its own probes all the same."""
+    {
+        "id",
+        "completion",
+        "group",
+        "run",
+        "step",
+        "truncated",
+        "scores",
+        "final_state",
+        "completion_tokens",
+        "completion_ids",
+    }
+)
+"""Fields of a rollout; a row's own values are ignored for its probes."""
 _SENT = frozenset(ITEM_FIELDS) - _OF_ROLLOUTS
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One item. `kind`: gold, again, mutant, policy, low_trust or schema."""
+    """One item to score. `kind`: gold, again, mutant, degenerate, low_trust or schema."""
 
     kind: str
     name: str
@@ -33,12 +43,12 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True)
 class Depth:
-    """How much is tried."""
+    """How thoroughly to audit."""
 
     repeats: int = 3
-    """Runs of a program's gold, to see whether its verdict holds."""
+    """Number of runs of a program's gold, to test that its verdict is stable."""
     mutants: bool = True
-    policies: bool = True
+    degenerate: bool = True
 
 
 def probes(row: Row, depth: Depth) -> Iterator[Probe]:
@@ -56,14 +66,16 @@ def probes(row: Row, depth: Depth) -> Iterator[Probe]:
         if depth.mutants:
             for name, text in mutants(row, gold):
                 yield Probe("mutant", name, _item(base, text, opinion=0.0))
-    if depth.policies:
-        for name, text in policies(row):
-            yield Probe("policy", name, _item(base, text, opinion=0.0))
+    if depth.degenerate:
+        for name, text in degenerate_completions(row):
+            yield Probe("degenerate", name, _item(base, text, opinion=0.0))
     yield from _schemas(row)
 
 
 def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
-    """Return the item, with what a generator and other judges would have told: tokens (here words), their scores."""
+    """Return the item, with values that a generator and other judges would supply: token counts (here words) and
+    scores.
+    """
     item: dict[str, Any] = {**base, "completion": completion}
     if verifier_of(base) in ("format", "composite"):
         said = completion.split() if isinstance(completion, str) else []
@@ -77,12 +89,12 @@ def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
 
 
 def hash_of(word: str) -> int:
-    """Return a token's id that is the same in every process."""
+    """Return a token id that is the same in every process."""
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
 def _given(reference: Any) -> Iterator[str]:
-    """Names of the scores that parts of a composite take from other judges."""
+    """Yield the names of the scores that parts of a composite take from other judges."""
     if not isinstance(reference, Mapping):
         return
     params = reference.get("params")
@@ -106,14 +118,14 @@ def _asserts(row: Row) -> bool:
 
 
 def _nudged(gold: Any, turn: int) -> Any:
-    """Return the same answer under another key, so that no stored verdict answers for it."""
+    """Return the same answer with another item key, so that no cached verdict is returned for it."""
     if isinstance(gold, str):
         return "\n" * turn + gold
     return [*gold[:-1], {**gold[-1], "reasoning_content": " " * turn}]
 
 
 def _schemas(row: Row) -> Iterator[Probe]:
-    """Yield each expected call's arguments as a completion of `schema`, by the tool's own parameters."""
+    """Yield each expected call's arguments as a completion of `schema`, with the tool's own parameters."""
     reference = row.get("reference")
     tools = reference.get("tools") if isinstance(reference, Mapping) and verifier_of(row) == "tool" else None
     if not isinstance(tools, list):

@@ -1,4 +1,4 @@
-"""The audit's report as JSON and as a page."""
+"""The audit report as JSON and as an HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_SHOWN = 200
 
 
 def as_json(report: Report) -> str:
-    """Everything, for programs."""
+    """Return the complete report as JSON."""
     fields: dict[str, Any] = {
         "rows": report.rows,
         "probes": report.probes,
@@ -38,18 +38,18 @@ def as_json(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """Return a page for people."""
+    """Return the report as an HTML page."""
     bad = report.bad
     page = Page("Audit", f"{report.rows} rows, {report.probes} probes; {bad} rows with errors ({report.bad_share:.2%})")
-    page.heading("What was found")
-    page.bars("Rows with each finding", [(kind, float(count)) for kind, count in report.kinds()])
+    page.heading("Findings")
+    page.bars("Rows per finding", [(kind, float(count)) for kind, count in report.kinds()])
     page.table(
         ("finding", "severity", "rows", "meaning"),
         [(kind, KINDS[kind][0].name.lower(), count, KINDS[kind][1]) for kind, count in report.kinds()],
     )
-    page.heading("What was audited")
-    page.bars("Rows of each verifier", [(name, float(count)) for name, count in report.verifiers.most_common()])
-    page.bars("Rows of each source", [(name, float(count)) for name, count in report.by_source.most_common(20)])
+    page.heading("Audited rows")
+    page.bars("Rows per verifier", [(name, float(count)) for name, count in report.verifiers.most_common()])
+    page.bars("Rows per source", [(name, float(count)) for name, count in report.by_source.most_common(20)])
     for severity in sorted(Severity, reverse=True):
         found = [finding for finding in report.findings if finding.severity is severity]
         if found:

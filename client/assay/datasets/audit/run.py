@@ -1,6 +1,6 @@
-"""The audit of a file: rows stream through, probes travel in batches, findings come back row by row.
+"""Run an audit of a file: rows are streamed, probes are scored in batches, findings are yielded per row.
 
-Memory is that of the batches under way, of the findings, and of what `texts` keeps of prompts.
+Memory is bounded by the batches in flight, the findings, and the prompts' digests that `texts` keeps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNDER_WAY = 3
 
 @dataclass
 class Report:
-    """What an audit found, and of how many rows."""
+    """The findings of an audit, and counts of the audited rows."""
 
     rows: int = 0
     probes: int = 0
@@ -35,27 +35,27 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
     def flagged(self, severity: Severity = Severity.ERROR) -> set[str]:
-        """Names of the rows with a finding of that severity or graver."""
+        """Return the names of the rows with a finding of at least that severity."""
         return {finding.row for finding in self.findings if finding.severity >= severity}
 
     @property
     def bad(self) -> int:
-        """Rows that must not be trained on; rows are told apart by file and line, for names may repeat."""
+        """Number of rows that must not be trained on, counted by file and line, since names may repeat."""
         return len({_place(finding) for finding in self.findings if finding.severity is Severity.ERROR})
 
     @property
     def bad_share(self) -> float:
-        """The share of those rows."""
+        """Share of bad rows."""
         return self.bad / self.rows if self.rows else 0.0
 
     @property
     def unsure_share(self) -> float:
-        """The share of rows that are bad, or that the engine could not judge."""
+        """Share of rows that are bad, or that the engine could not score."""
         unsure = {_place(f) for f in self.findings if f.severity is Severity.ERROR or f.kind == "no_verdict"}
         return len(unsure) / self.rows if self.rows else 0.0
 
     def kinds(self) -> list[tuple[str, int]]:
-        """Kinds and the number of rows with each, gravest and most frequent first."""
+        """Return the kinds with the number of rows of each, most severe and most frequent first."""
         rows = {kind: len({_place(f) for f in self.findings if f.kind == kind}) for kind in KINDS}
         found = [(kind, count) for kind, count in rows.items() if count]
         return sorted(found, key=lambda pair: (-KINDS[pair[0]][0], -pair[1]))
@@ -82,7 +82,7 @@ async def audit(
     test_set: TestSet | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Audit rows. Raises what the client raises where the engine cannot be reached."""
+    """Audit rows. Raises the client's errors if the engine cannot be reached."""
     report, prompts = Report(), Prompts()
     rows = _rows(records, report, prompts, test_set, depth or Depth())
     async for row, results in _asked(client, rows):
@@ -97,7 +97,7 @@ async def audit(
 def _rows(
     records: Iterable[Record], report: Report, prompts: Prompts, test_set: TestSet | None, depth: Depth
 ) -> Iterator[_Row]:
-    """Rows with their probes; what can be seen without asking is noted on the way."""
+    """Yield rows with their probes, recording findings that need no scoring."""
     for record in records:
         report.rows += 1
         fields = dict(record.fields)
@@ -115,7 +115,7 @@ def _rows(
 def _seen(
     fields: dict[str, Any], name: str, line: int, prompts: Prompts, test_set: TestSet | None
 ) -> Iterator[Finding]:
-    """Yield what can be seen in a row without asking the engine."""
+    """Yield the findings about a row that need no scoring."""
     yield from prompts.check(fields, name, line)
     yield from hints(fields, name, line)
     reference = fields.get("reference")
@@ -126,7 +126,7 @@ def _seen(
 
 
 async def _asked(client: AsyncClient, rows: Iterator[_Row]) -> AsyncIterator[tuple[_Row, Sequence[Result]]]:
-    """Yield rows with the results of their probes, in order, a few batches under way."""
+    """Yield rows with the results of their probes, in order, with a few batches in flight."""
 
     async def ask(batch: Sequence[_Row]) -> list[tuple[_Row, Sequence[Result]]]:
         return await _ask(client, batch)

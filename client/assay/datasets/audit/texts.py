@@ -1,8 +1,8 @@
-"""What can be seen in the rows themselves: duplicates, contradictions, contamination, hints of special checkers.
+"""Findings from the rows' texts alone: duplicates, contradictions, contamination, hints of special checkers.
 
-Prompts are the same if they differ in case and spacing alone. Contamination is by words, punctuation dropped: a run
-of 13 in common with a test set (Brown et al. 2020, appendix C), or for shorter prompts all of them. Memory: 8 bytes a
-word of the test sets, and some 100 bytes a row.
+Prompts are equal if they differ only in case and spacing. Contamination is measured in words without punctuation: a run
+of 13 shared with a test set (Brown et al. 2020, appendix C), or for shorter prompts all words. Memory: 8 bytes per word
+of the test sets, and about 100 bytes per row.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.datasets.audit.degenerate import prompt_text
 from assay.datasets.audit.findings import Finding
 from assay.datasets.audit.golds import verifier_of
-from assay.datasets.audit.policies import prompt_text
 
 Row = Mapping[str, Any]
 NGRAM = 13
@@ -51,13 +51,13 @@ class _Seen:
 
 
 class Prompts:
-    """Prompts seen so far, and what their golds were."""
+    """Prompts seen so far, with digests of their golds."""
 
     def __init__(self) -> None:
         self._seen: dict[bytes, _Seen] = {}
 
     def check(self, row: Row, name: str, line: int) -> Iterator[Finding]:
-        """Yield a finding if the prompt stood elsewhere."""
+        """Yield a finding if the prompt was seen before."""
         said = prompt_text(row.get("prompt")).lower().split()
         if not said:
             return
@@ -74,7 +74,7 @@ class Prompts:
 
 
 class TestSet:
-    """Prompts that a run must not see."""
+    """The prompts of test sets that must not be trained on."""
 
     __test__ = False
 
@@ -91,14 +91,14 @@ class TestSet:
         """Yield a finding if the row's prompt is in the test set."""
         said = words(row.get("prompt"))
         if said and _digest(" ".join(said)) in self._whole:
-            yield Finding(name, line, "contaminated", "the whole prompt stands in a test set")
+            yield Finding(name, line, "contaminated", "the whole prompt occurs in a test set")
             return
         total = shared = 0
         for run in _runs(said):
             total += 1
             shared += run in self._runs
         if shared:
-            yield Finding(name, line, "contaminated", f"{shared} of {total} runs of {NGRAM} words stand in a test set")
+            yield Finding(name, line, "contaminated", f"{shared} of {total} runs of {NGRAM} words occur in a test set")
 
 
 def _runs(said: list[str]) -> Iterator[bytes]:
@@ -107,7 +107,7 @@ def _runs(said: list[str]) -> Iterator[bytes]:
 
 
 def hints(row: Row, name: str, line: int) -> Iterator[Finding]:
-    """Programs whose problem allows what their comparison refuses."""
+    """Yield findings for programs whose problem statement allows outputs that the comparison rejects."""
     reference = row.get("reference")
     if verifier_of(row) != "code" or not isinstance(reference, Mapping) or reference.get("mode") != "stdio":
         return
@@ -131,7 +131,7 @@ def _has_decimals(reference: Row) -> bool:
 
 
 def tool_golds(row: Row, name: str, line: int, calls: list[tuple[str, Any]] | None) -> Iterator[Finding]:
-    """Expected calls of tools that the row does not offer."""
+    """Yield findings for expected calls of tools that the row does not offer."""
     reference = row.get("reference")
     tools = reference.get("tools") if isinstance(reference, Mapping) else None
     if not calls or not isinstance(tools, list):

@@ -1,1 +1,1 @@
-"""The commands of `assay` that work on datasets."""
+"""The sub-commands that work on datasets."""

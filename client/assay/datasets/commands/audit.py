@@ -1,4 +1,4 @@
-"""`assay audit ROWS`: what is wrong with a dataset, before it poisons a run."""
+"""`assay audit ROWS`: find faults of a dataset before training on it."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ _PROMPTS = ("prompt", "question", "problem", "question_content", "text")
 
 
 def audit(
-    rows: Annotated[list[Path], typer.Argument(help="Files of rows (`assay rows` makes them).")],
+    rows: Annotated[list[Path], typer.Argument(help="Files of rows, as written by `assay rows`.")],
     against: Annotated[
-        list[Path] | None, typer.Option(help="A test set that the rows must not touch; repeatable.")
+        list[Path] | None, typer.Option(help="A test set that the rows must not overlap; repeatable.")
     ] = None,
-    max_bad: Annotated[float, typer.Option(min=0, max=1, help="Exit 1 if a greater share of rows is bad.")] = 0.0,
+    max_bad: Annotated[
+        float, typer.Option(min=0, max=1, help="Exit with code 1 if a greater share of rows is bad.")
+    ] = 0.0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the whole report as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with plots.")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each program's gold, to find flaky rows.")] = 3,
-    show: Annotated[int, typer.Option(min=0, help="Findings shown of each kind.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of runs of each program's gold, to find flaky rows.")] = 3,
+    show: Annotated[int, typer.Option(min=0, help="Number of findings shown per kind.")] = 5,
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    verifiers: Annotated[list[str] | None, typer.Option(help="Verifiers of your own (embedded).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    verifiers: Annotated[
+        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
-    """Try each row's gold, mutants of it, and policies that solve nothing; look for doubles and leaks.
+    """Try each row's gold, mutants of it, and degenerate completions; find duplicates and overlap with test sets.
 
-    Exit code 1 if more than `--max-bad` of the rows have an error, or could not be judged.
+    Exit code 1 if more than `--max-bad` of the rows have an error, or could not be scored.
     """
     for path in rows:
         if not path.exists():
@@ -67,18 +71,18 @@ async def _run(client: Any, rows: list[Path], against: list[Path], depth: Depth,
 
 
 def _prompts(paths: list[Path]) -> Iterator[Any]:
-    """Prompts of test sets, in rows or in the datasets' own columns."""
+    """Yield the prompts of test sets, from rows or from the datasets' own columns."""
     for record in read(paths):
         found = next((record.fields[name] for name in _PROMPTS if record.fields.get(name)), None)
         if found is None:
-            why = record.fault or f"no column {', '.join(_PROMPTS)}"
+            why = record.fault or f"missing column {', '.join(_PROMPTS)}"
             print(f"assay: {record.source}:{record.place}: {one_line(why)}", file=sys.stderr)
         else:
             yield found
 
 
 def print_report(report: Report, *, show: int) -> None:
-    """The report for a terminal."""
+    """Print the report to a terminal."""
     bad = report.bad
     print(f"{report.rows} rows, {report.probes} probes: {bad} rows with errors ({report.bad_share:.2%})")
     for kind, count in report.kinds():

@@ -1,4 +1,4 @@
-"""`assay curate RESULTS`: verified rollouts into the next stage's data."""
+"""`assay curate RESULTS`: turn verified rollouts into training data."""
 
 from __future__ import annotations
 
@@ -19,32 +19,44 @@ from assay.datasets.curate.writer import Writer
 
 def curate(
     results: Annotated[
-        str, typer.Argument(help="A file that `assay score` wrote, several samples a prompt (`group`).")
+        str, typer.Argument(help="A file written by `assay score`, with several samples per prompt (`group`).")
     ],
-    sft: Annotated[Path | None, typer.Option(help="Samples to imitate: .jsonl or .parquet.")] = None,
-    preferences: Annotated[Path | None, typer.Option(help="Pairs of a right and a wrong sample, for DPO.")] = None,
+    sft: Annotated[Path | None, typer.Option(help="SFT samples: .jsonl or .parquet.")] = None,
+    preferences: Annotated[Path | None, typer.Option(help="Pairs of a correct and a wrong sample, for DPO.")] = None,
     rl: Annotated[Path | None, typer.Option(help="Prompts for the next RL stage.")] = None,
-    shape: Annotated[str, typer.Option(help="trl or verl; for --rl also rows (ours).")] = "trl",
-    best: Annotated[int | None, typer.Option(min=1, help="At most so many samples a prompt.")] = None,
-    pairs_each: Annotated[int, typer.Option("--pairs", min=1, help="At most so many pairs a prompt.")] = 1,
-    band: Annotated[str, typer.Option(help="Pass rates of prompts that are wanted, LOW:HIGH.")] = "0:1",
-    min_score: Annotated[float, typer.Option(help="The least score of a sample to imitate.")] = 1.0,
-    min_length: Annotated[int, typer.Option(min=0, help="Tokens (words where nobody counted).")] = 0,
-    max_length: Annotated[int | None, typer.Option(min=1, help="Tokens (words where nobody counted).")] = None,
-    must_match: Annotated[str | None, typer.Option(help="A pattern that the text must contain.")] = None,
-    keep_flagged: Annotated[bool, typer.Option("--keep-flagged", help="Keep tampering, spam and the like.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write what was dropped and why as JSON.")] = None,
+    shape: Annotated[str, typer.Option(help="trl or verl; for --rl also rows (Assay's own format).")] = "trl",
+    best: Annotated[int | None, typer.Option(min=1, help="Maximum number of samples per prompt.")] = None,
+    pairs_each: Annotated[int, typer.Option("--pairs", min=1, help="Maximum number of pairs per prompt.")] = 1,
+    band: Annotated[str, typer.Option(help="Pass rates of the prompts to keep, LOW:HIGH.")] = "0:1",
+    min_score: Annotated[float, typer.Option(help="Minimum score of an SFT sample.")] = 1.0,
+    min_length: Annotated[int, typer.Option(min=0, help="Minimum length in tokens (words if not counted).")] = 0,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="Maximum length in tokens (words if not counted).")
+    ] = None,
+    must_match: Annotated[str | None, typer.Option(help="Regular expression that the text must contain.")] = None,
+    keep_flagged: Annotated[
+        bool, typer.Option("--keep-flagged", help="Keep samples flagged for tampering, spam and the like.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the counts of kept and dropped samples as JSON.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with plots.")] = None,
 ) -> None:
-    """Keep what is right, drop what is not fit to learn from, and write it as trainers read it."""
+    """Select verified rollouts for training, and write them in a trainer's format."""
     if not (sft or preferences or rl):
-        raise Unusable("name what to write: --sft, --preferences or --rl")
+        raise Unusable("name at least one output: --sft, --preferences or --rl")
     if shape not in RL or (shape not in SFT and sft is not None):
-        raise Unusable("--shape is trl or verl (for --rl also rows)")
+        raise Unusable("--shape must be trl or verl (for --rl also rows)")
     rules = Rules(
-        min_score=min_score, best=best, min_length=min_length, max_length=max_length, band=_band(band),
-        must_match=_pattern(must_match), keep_flagged=keep_flagged, pairs=pairs_each,
-    )  # fmt: skip
+        min_score=min_score,
+        best=best,
+        min_length=min_length,
+        max_length=max_length,
+        band=_band(band),
+        must_match=_pattern(must_match),
+        keep_flagged=keep_flagged,
+        pairs=pairs_each,
+    )
     tally = _curate(results, rules, shape, sft, preferences, rl)
     _print(tally)
     for target, text in ((json_file, as_json), (html, as_html)):
@@ -58,7 +70,7 @@ def _band(text: str) -> tuple[float, float]:
     except ValueError:
         low, high = 1.0, 0.0
     if not 0 <= low <= high <= 1:
-        raise Unusable("--band is LOW:HIGH with 0 <= LOW <= HIGH <= 1, such as 0.1:0.9")
+        raise Unusable("--band must be LOW:HIGH with 0 <= LOW <= HIGH <= 1, such as 0.1:0.9")
     return low, high
 
 

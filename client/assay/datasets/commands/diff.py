@@ -1,4 +1,4 @@
-"""`assay diff A B`: which verdicts changed between two files of results."""
+"""`assay diff A B`: compare the verdicts in two files of results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from assay.datasets.changes import Changes
 
 
 def diff(
-    before: Annotated[str, typer.Argument(help="A file that `assay score` wrote.")],
-    after: Annotated[str, typer.Argument(help="Another, of the same rows in the same order.")],
+    before: Annotated[str, typer.Argument(help="A file written by `assay score`.")],
+    after: Annotated[str, typer.Argument(help="Another one, with the same rows in the same order.")],
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the comparison as JSON.")] = None,
 ) -> None:
     """Compare verdicts row by row, grouped by what changed. Exit code 1 if any did."""
@@ -28,7 +28,7 @@ def diff(
         for name, left, right in _pairs(old, new):
             changes.add(name, left, right)
     if not changes.compared:
-        raise Unusable("no row carries a result in both files")
+        raise Unusable("no row has a result in both files")
     print_changes(changes)
     if json_file is not None:
         json_file.write_text(json.dumps(changes.fields(), indent=1) + "\n")
@@ -36,22 +36,24 @@ def diff(
 
 
 def _pairs(old: Iterator[Row], new: Iterator[Row]) -> Iterator[tuple[str, Any, Any]]:
-    """Rows of one place; raises `Unusable` where they carry different ids, for then nothing can be said."""
+    """Yield the pairs of rows at the same position. Raises `Unusable` if their ids differ."""
     for left, right in zip_longest(old, new):
         if left is None or right is None:
             yield (left or right).id, *((None, {}) if left is None else ({}, None))
             continue
         if left.id != right.id:
             names = f"{one_line(left.id, limit=60)} and {one_line(right.id, limit=60)}"
-            raise Unusable(f"the rows at line {left.line} are {names}: the files hold other rows, or another order")
+            raise Unusable(
+                f"the rows at line {left.line} are {names}: the files have different rows, or a different order"
+            )
         yield left.id, left.value("result"), right.value("result")
 
 
 def print_changes(changes: Changes) -> None:
-    """For a terminal."""
-    print(f"{changes.compared} verdicts compared: {changes.changed} changed, {changes.missing} without a partner")
+    """Print the changes to a terminal."""
+    print(f"{changes.compared} verdicts compared: {changes.changed} changed, {changes.missing} in one file only")
     for change, count in changes.groups.most_common():
         names = ", ".join(one_line(name, limit=40) for name in changes.examples[change])
         print(f"{count:>8}  {one_line(str(change), limit=300)}   [{names}]")
     if changes.unstable:
-        print(f"{changes.unstable} of them under an equal item_key: that verdict is not deterministic")
+        print(f"{changes.unstable} of them under an equal item_key: those verdicts are not deterministic")

@@ -20,15 +20,15 @@ Line = dict[str, Any]
 
 def passk(
     results: Annotated[
-        str, typer.Argument(help="A file that `assay score` wrote, several samples a prompt (`group`).")
+        str, typer.Argument(help="A file written by `assay score`, with several samples per prompt (`group`).")
     ],
     k: Annotated[
-        list[int] | None, typer.Option("-k", min=1, help="Repeatable. Default: 1, 2, 4, … up to the samples.")
+        list[int] | None, typer.Option("-k", min=1, help="Repeatable. Default: 1, 2, 4, … up to the number of samples.")
     ] = None,
     by: Annotated[str, typer.Option(help="The column that names the source.")] = "source",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the table as JSON.")] = None,
 ) -> None:
-    """pass@k (unbiased) and maj@k, with 95 % intervals over prompts."""
+    """Print pass@k (unbiased) and maj@k per source, with 95 % intervals over prompts."""
     sources = _read(results, by)
     table = [line for name, samples in sorted(sources.items()) for line in _lines(name, samples, k)]
     if not table:
@@ -36,7 +36,7 @@ def passk(
     _print(table)
     missing = sum(samples.no_verdict for samples in sources.values())
     if missing:
-        print(f"{missing} samples without a verdict are left out")
+        print(f"{missing} samples without a verdict are excluded")
     if json_file is not None:
         json_file.write_text(json.dumps(table, indent=1) + "\n")
 
@@ -57,11 +57,17 @@ def _lines(name: str, samples: Samples, asked: list[int] | None) -> list[Line]:
     for k in asked or [2**n for n in range(most.bit_length())]:
         if values := samples.pass_at(k):
             votes = samples.majority_at(k)
-            lines.append({
-                "source": name, "k": k, "prompts": len(values),
-                "pass": sum(values) / len(values), "pass_interval": interval(values),
-                "maj": sum(votes) / len(votes) if votes else None, "maj_interval": interval(votes) if votes else None,
-            })  # fmt: skip
+            lines.append(
+                {
+                    "source": name,
+                    "k": k,
+                    "prompts": len(values),
+                    "pass": sum(values) / len(values),
+                    "pass_interval": interval(values),
+                    "maj": sum(votes) / len(votes) if votes else None,
+                    "maj_interval": interval(votes) if votes else None,
+                }
+            )
     return lines
 
 

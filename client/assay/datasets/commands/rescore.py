@@ -1,4 +1,4 @@
-"""`assay rescore OLD -o NEW`: stored results judged again by today's verifiers, and what changed."""
+"""`assay rescore OLD -o NEW`: score stored results again with the current verifiers, and report what changed."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from assay.datasets.commands.diff import print_changes
 
 
 def rescore(
-    old: Annotated[str, typer.Argument(help="A file that `assay score` wrote, with completions and references.")],
+    old: Annotated[str, typer.Argument(help="A file written by `assay score`, with completions and references.")],
     output: Annotated[str | None, typer.Option("-o", "--output", help="Write the rows with their new results.")] = None,
     replay: Annotated[
-        str | None, typer.Option("--id", help="Only the row with this id; its new verdict explained.")
+        str | None, typer.Option("--id", help="Score only the row with this id, and explain its new verdict.")
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write what changed as JSON.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the changes as JSON.")] = None,
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    verifiers: Annotated[list[str] | None, typer.Option(help="Verifiers of your own (embedded).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    verifiers: Annotated[
+        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
-    """Judge stored completions again and say which verdicts changed. Exit code 1 if any did."""
+    """Score stored completions again and report which verdicts changed. Exit code 1 if any did."""
     if output is not None and is_parquet(output):
-        raise Unusable("rescored rows are JSON lines: name a .jsonl file", source=output)
+        raise Unusable("rescored rows are written as JSON lines: name a .jsonl file", source=output)
     if output is not None and all(map(os.path.exists, (output, old))) and os.path.samefile(output, old):
         raise Unusable("the output would overwrite the input", source=output)
     changes = Changes()

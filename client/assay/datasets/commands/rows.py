@@ -1,4 +1,4 @@
-"""`assay rows FROM FILES -o ROWS.jsonl`: a published dataset as rows of the contract."""
+"""`assay rows FROM FILES -o ROWS.jsonl`: convert a published dataset to rows of the contract."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ import typer
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
 from assay.cli.files import STREAM, open_output
-from assay.datasets.adapters import ADAPTERS, Options, convert, find
-from assay.datasets.adapters.gym import generated
+from assay.datasets.converters import CONVERTERS, Options, convert, find
+from assay.datasets.converters.gym import generated
 from assay.datasets.records import Record, read
 
 AHEAD = 10_000
-"""How many answers may be read beyond the one that is looked for."""
+"""Maximum number of answers read beyond the one that is searched for."""
 _SHOWN = 20
 
 
 def rows(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The dataset's shape, or auto; `list` names them.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="Format of the dataset, or auto; `list` prints all formats.")
+    ],
     files: Annotated[
         list[str] | None, typer.Argument(help="Files or folders: .jsonl, .json, .parquet, .gz (reasoning_gym: names).")
     ] = None,
@@ -31,30 +33,30 @@ def rows(
     answers: Annotated[
         Path | None, typer.Option(help="BFCL: the accepted answers, in the order of the questions.")
     ] = None,
-    verifier: Annotated[str | None, typer.Option(help="A verifier of your choice.")] = None,
+    verifier: Annotated[str | None, typer.Option(help="Verifier to use.")] = None,
     reference: Annotated[
         str | None, typer.Option(help='Its reference, as JSON over columns: {"answer": "{gold}"}')
     ] = None,
     syntax: Annotated[str, typer.Option(help="BFCL: the syntax of calls.")] = "auto",
-    base_model: Annotated[bool, typer.Option("--base-model", help="Completions go on where the prompt ends.")] = False,
-    size: Annotated[int, typer.Option(min=1, help="reasoning_gym: entries of each dataset.")] = 100,
-    seed: Annotated[int, typer.Option(help="reasoning_gym: where its generator starts.")] = 0,
+    base_model: Annotated[bool, typer.Option("--base-model", help="Completions continue the prompt.")] = False,
+    size: Annotated[int, typer.Option(min=1, help="reasoning_gym: number of entries per dataset.")] = 100,
+    seed: Annotated[int, typer.Option(help="reasoning_gym: seed of its generator.")] = 0,
 ) -> None:
-    """Turn a published dataset into rows. A record at fault is named by file and line, and the rest goes on.
+    """Convert a published dataset to rows. A faulty record is reported with file and line, and skipped.
 
-    Exit code 1 if any record was left out.
+    Exit code 1 if any record was skipped.
     """
     if source == "list":
-        for name, known_shape in ADAPTERS.items():
+        for name, known_shape in CONVERTERS.items():
             print(f"{name:<16} {known_shape.summary}")
         raise typer.Exit(OK)
-    adapter = None if source == "auto" else find(source)
+    converter = None if source == "auto" else find(source)
     with Answers(answers) as known:
         options = Options(
             verifier=verifier, reference=_template(reference), answer=known.of, syntax=syntax, base_model=base_model
         )
         faults = Faults()
-        written = _write(convert(_records(source, files or [], size, seed), adapter, options, faults.add), output)
+        written = _write(convert(_records(source, files or [], size, seed), converter, options, faults.add), output)
     faults.print(written)
     raise typer.Exit(DIFFERS if faults.count else OK)
 
@@ -75,7 +77,7 @@ def _template(text: str | None) -> Any:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Unusable("--reference is a JSON object")
+        raise Unusable("--reference must be a JSON object")
     return value
 
 
@@ -89,25 +91,25 @@ def _write(rows: Iterator[dict[str, Any]], output: str) -> int:
 
 
 class Faults:
-    """Records that were left out: the first of them named, all counted."""
+    """Counts the skipped records, and prints the first of them."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def add(self, record: Record, why: str) -> None:
-        """Name one."""
+        """Report one skipped record."""
         self.count += 1
         if self.count <= _SHOWN:
             print(f"assay: {record.source}:{record.place}: {one_line(why)}", file=sys.stderr)
 
     def print(self, written: int) -> None:
-        """Say how it ended."""
+        """Print the final counts."""
         more = f" ({self.count - _SHOWN} more not shown)" if self.count > _SHOWN else ""
-        print(f"assay: {written} rows, {self.count} records left out{more}", file=sys.stderr)
+        print(f"assay: {written} rows, {self.count} records skipped{more}", file=sys.stderr)
 
 
 class Answers:
-    """Accepted answers of a second file, read along with the questions and never held whole."""
+    """Accepted answers from a second file, read in step with the questions and never held as a whole."""
 
     def __init__(self, path: Path | None) -> None:
         self._records = read([path]) if path else iter(())
@@ -122,7 +124,7 @@ class Answers:
             close()
 
     def of(self, name: str) -> Any:
-        """Return the answer of that id, or None if it is not among the next `AHEAD`."""
+        """Return the answer with that id, or None if it is not among the next `AHEAD`."""
         while name not in self._ahead and len(self._ahead) < AHEAD:
             record = next(self._records, None)
             if record is None:

@@ -1,4 +1,4 @@
-"""Curate: verified rollouts become SFT data, preference pairs, and prompts of the right difficulty."""
+"""Curation: SFT data, preference pairs, and prompts of suitable difficulty from verified rollouts."""
 
 from assay.datasets.curate.rollouts import Prompt, Rollout, prompts
 from assay.datasets.curate.select import Rules, Tally, for_sft, in_band, pairs

@@ -1,4 +1,4 @@
-"""What curation kept and dropped, as JSON and as a page."""
+"""The report of a curation as JSON and as an HTML page."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from assay.viewer.page import Page
 
 
 def as_json(tally: Tally) -> str:
-    """For programs."""
+    """Return the report as JSON."""
     fields: dict[str, Any] = {
-        "prompts": tally.prompts, "samples": tally.samples, "kept": dict(tally.kept),
+        "prompts": tally.prompts,
+        "samples": tally.samples,
+        "kept": dict(tally.kept),
         "dropped": {why: count for why, count in tally.dropped.items() if count},
         "pass_rates": dict(histogram(tally.pass_rates)),
-    }  # fmt: skip
+    }
     return json.dumps(fields, indent=1) + "\n"
 
 
 def as_html(tally: Tally) -> str:
-    """For people."""
+    """Return the report as an HTML page."""
     page = Page("Curation", f"{tally.samples} samples of {tally.prompts} prompts")
     page.heading("Kept")
     page.bars("Lines written", [(name, float(count)) for name, count in tally.kept.items()])
@@ -30,7 +32,7 @@ def as_html(tally: Tally) -> str:
     page.heading("Difficulty")
     page.bars("Prompts by pass rate", histogram(tally.pass_rates))
     if tally.lengths:
-        page.heading("Length of what is kept")
+        page.heading("Length of kept samples")
         longest = float(max(tally.lengths))
         page.bars("Samples by length (tokens or words)", histogram([float(n) for n in tally.lengths], high=longest))
     return page.html()

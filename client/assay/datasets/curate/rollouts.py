@@ -1,7 +1,8 @@
-"""Verified rollouts, prompt by prompt, from a file of results in any order.
+"""Read verified rollouts prompt by prompt from a file of results in any order.
 
-A first pass counts each prompt's samples; a second yields a prompt as soon as its last sample is read, so that memory
-is that of the prompts whose samples are still apart, and of a few numbers a prompt.
+A first pass counts each prompt's samples; a second yields a prompt as soon as its last sample is read. Memory is
+bounded
+by the prompts that are still incomplete, plus a few numbers per prompt.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from assay.cli.rows import Row
 
 @dataclass(frozen=True)
 class Rollout:
-    """One sample and its verdict."""
+    """One sample with its result."""
 
     fields: Mapping[str, Any]
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """The verdict."""
+        """The result."""
         found = self.fields.get("result")
         return found if isinstance(found, Mapping) else {}
 
     @property
     def score(self) -> float | None:
-        """Correctness; the reward where there is none; None without a verdict."""
+        """Correctness, else the reward, or None without a verdict."""
         if self.result.get("reward") is None:
             return None
         score = self.result.get("score")
@@ -40,12 +41,12 @@ class Rollout:
 
     @property
     def reward(self) -> float:
-        """The reward, after shaping; 0 without a verdict."""
+        """The reward after shaping, or 0 without a verdict."""
         return float(self.result.get("reward") or 0.0)
 
     @property
     def completion(self) -> Any:
-        """What the model wrote."""
+        """The completion, as text or messages."""
         return self.fields.get("completion")
 
     @property
@@ -57,7 +58,7 @@ class Rollout:
 
     @property
     def length(self) -> int:
-        """Tokens where the caller counted them, else words."""
+        """Length in tokens if the caller counted them, else in words."""
         tokens = self.fields.get("completion_tokens")
         return tokens if isinstance(tokens, int) else len(self.text.split())
 
@@ -71,20 +72,20 @@ class Prompt:
 
     @property
     def judged(self) -> list[Rollout]:
-        """Those with a verdict."""
+        """The samples with a verdict."""
         return [rollout for rollout in self.rollouts if rollout.score is not None]
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of judged samples that are right."""
+        """Share of samples with a verdict that are correct, or None."""
         scores = [rollout.score for rollout in self.judged]
         return sum(score == 1 for score in scores) / len(scores) if scores else None
 
 
 def prompts(path: str) -> Iterator[Prompt]:
-    """Prompts with all their samples. Raises `Unusable`."""
+    """Yield the prompts with all their samples. Raises `Unusable`."""
     if not os.path.isfile(path):
-        raise Unusable("the results are read twice: name a file", source=path)
+        raise Unusable("the results are read twice, so they must be a file", source=path)
     with open_rows(path) as rows:
         left = Counter(group_of(row) for row in rows)
     waiting: dict[str, Prompt] = {}
@@ -100,6 +101,6 @@ def prompts(path: str) -> Iterator[Prompt]:
 
 
 def group_of(row: Row) -> str:
-    """Return the name of the row's prompt: its group, as text, else its own id."""
+    """Return the id of the row's prompt: its group as text, else its own id."""
     group = row.group if row.group is not None else row.value("group")
     return row.id if group is None else str(group)

@@ -1,8 +1,8 @@
-"""What is kept of verified rollouts: for SFT, as preference pairs, and as prompts for the next RL stage.
+"""Selection of verified rollouts: for SFT, as preference pairs, and as prompts for the next RL stage.
 
-Rejection sampling (DeepSeek-R1, arXiv 2501.12948, section 2.3.3; RFT, arXiv 2308.01825): keep what is right, drop what
-is cut off, flagged, too long or said already, cap what one prompt contributes. Pairs: a right and a wrong sample of one
-prompt, matched in length, since a length difference is the first thing that preference losses learn.
+Rejection sampling (DeepSeek-R1, arXiv 2501.12948, section 2.3.3; RFT, arXiv 2308.01825): keep correct samples, drop
+those that are truncated, flagged, too long or duplicates, and cap the number per prompt. Pairs: a correct and a wrong
+sample of one prompt with similar length, since a length difference is the first thing that preference losses learn.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _SUSPECT = ("tampering", "answer_spam", "truncated", "trust:low")
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What is kept. Lengths are tokens where the caller counted them, else words; bands are pass rates."""
+    """Selection rules. Lengths are in tokens if the caller counted them, else in words; bands are of pass rates."""
 
     min_score: float = 1.0
     best: int | None = None
-    """At most so many samples a prompt: highest reward first, then shortest."""
+    """Maximum number of samples per prompt: highest reward first, then shortest."""
     min_length: int = 0
     max_length: int | None = None
     band: tuple[float, float] = (0.0, 1.0)
-    """Prompts whose pass rate is in this closed band."""
+    """Keep prompts whose pass rate is in this closed band."""
     must_match: re.Pattern[str] | None = None
-    """The operator's own pattern, which the text must contain (such as `^<think>`)."""
+    """A regular expression of the operator that the text must contain (such as `^<think>`)."""
     keep_flagged: bool = False
     pairs: int = 1
-    """Preference pairs of one prompt."""
+    """Maximum number of preference pairs per prompt."""
 
 
 @dataclass
 class Tally:
-    """How many samples and prompts each rule dropped."""
+    """Number of samples and prompts that each rule dropped."""
 
     prompts: int = 0
     samples: int = 0
@@ -48,7 +48,7 @@ class Tally:
 
 
 def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
-    """Count the prompt; whether its pass rate is wanted."""
+    """Count the prompt, and return whether its pass rate is in the band."""
     tally.prompts += 1
     tally.samples += len(prompt.rollouts)
     tally.dropped["no verdict"] += len(prompt.rollouts) - len(prompt.judged)
@@ -64,7 +64,7 @@ def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
 
 
 def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
-    """Return the samples to imitate."""
+    """Return the samples for SFT."""
     kept, seen = [], set[str]()
     for rollout in prompt.judged:
         why = _why_not(rollout, rules) or ("said already" if _plain(rollout) in seen else None)
@@ -83,7 +83,7 @@ def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
 
 
 def _why_not(rollout: Rollout, rules: Rules) -> str | None:
-    """Return the first rule that drops the sample, or None."""
+    """Return the name of the first rule that drops the sample, or None."""
     checks: dict[str, Callable[[], bool]] = {
         "not right": lambda: (rollout.score or 0.0) < rules.min_score,
         "cut off": lambda: bool(rollout.fields.get("truncated")),
@@ -104,12 +104,14 @@ def _plain(rollout: Rollout) -> str:
 
 
 def _once(rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return each text once."""
+    """Return the rollouts without duplicate texts."""
     return list({_plain(rollout): rollout for rollout in rollouts}.values())
 
 
 def pairs(prompt: Prompt, rules: Rules, tally: Tally) -> Iterator[tuple[Rollout, Rollout]]:
-    """(chosen, rejected): right and usable, and wrong of the nearest length; no sample twice."""
+    """Yield (chosen, rejected): a correct usable sample and the wrong one of nearest length; no sample is used
+    twice.
+    """
     chosen = _once(rollout for rollout in prompt.judged if _why_not(rollout, rules) is None)
     chosen.sort(key=lambda rollout: (-rollout.reward, rollout.length))
     rejected = _once(r for r in prompt.judged if r.score == 0 and not r.fields.get("truncated"))

@@ -1,7 +1,7 @@
-"""The shapes that trainers read: TRL's SFT and DPO columns, verl's SFT and RL Parquet, and rows of our own.
+"""Output formats of trainers: TRL's SFT and DPO columns, verl's SFT and RL Parquet, and Assay's own rows.
 
-Prompts become messages; a completion that is messages stays so. Sources: TRL dataset formats (prompt, completion /
-chosen, rejected), verl `examples/data_preprocess` (data_source, prompt, ability, reward_model, extra_info) and its
+Prompts become messages; a completion that is messages is kept as such. Sources: TRL dataset formats (prompt, completion
+/ chosen, rejected), verl `examples/data_preprocess` (data_source, prompt, ability, reward_model, extra_info) and its
 multi-turn SFT dataset (messages).
 """
 
@@ -20,25 +20,25 @@ _ABILITIES = {"math": "math", "exact": "math", "code": "code", "tool": "tool"}
 
 
 def messages(value: Any, role: str) -> list[Any]:
-    """Text or messages as messages."""
+    """Return text or messages as messages."""
     if isinstance(value, list):
         return value
     return [{"role": role, "content": "" if value is None else str(value)}]
 
 
 def trl_sft(rollout: Rollout) -> Line:
-    """TRL's conversational prompt and completion: the loss is on the completion alone."""
+    """Return TRL's conversational prompt and completion: the loss is on the completion only."""
     prompt = messages(rollout.fields.get("prompt"), "user")
     return {"prompt": prompt, "completion": messages(rollout.completion, "assistant")}
 
 
 def verl_sft(rollout: Rollout) -> Line:
-    """verl's multi-turn SFT: one column of messages."""
+    """Return verl's multi-turn SFT line: one column of messages."""
     return {"messages": trl_sft(rollout)["prompt"] + trl_sft(rollout)["completion"]}
 
 
 def trl_pair(chosen: Rollout, rejected: Rollout) -> Line:
-    """TRL's explicit-prompt preference columns, which verl's and OpenRLHF's DPO loaders read too."""
+    """Return TRL's explicit-prompt preference columns, which the DPO loaders of verl and OpenRLHF read too."""
     return {
         "prompt": messages(chosen.fields.get("prompt"), "user"),
         "chosen": messages(chosen.completion, "assistant"),
@@ -47,14 +47,14 @@ def trl_pair(chosen: Rollout, rejected: Rollout) -> Line:
 
 
 def own_rl(prompt: Prompt, index: int) -> Line:
-    """Return the row without a completion, and how often it was solved."""
+    """Return the row without a completion, with its pass counts."""
     fields = prompt.rollouts[0].fields
     kept = {name: fields[name] for name in _ROW if name in fields}
     return {"id": prompt.name, "group": prompt.name, **kept, "pass_rate": prompt.pass_rate}
 
 
 def flat_rl(prompt: Prompt, index: int) -> Line:
-    """Return the same for Parquet: what has many shapes is JSON text, which `assay score` reads as such."""
+    """Return `own_rl` for Parquet: values of varying type are JSON text, which `assay score` parses."""
     row = own_rl(prompt, index)
     return {key: value if key in _PLAIN or _is_text(key, value) else json.dumps(value) for key, value in row.items()}
 
@@ -64,7 +64,7 @@ def _is_text(key: str, value: Any) -> bool:
 
 
 def trl_rl(prompt: Prompt, index: int) -> Line:
-    """TRL's prompt, and the verifier and reference as columns of text for `assay.trainer_adapter.trl`."""
+    """Return TRL's prompt, with verifier and reference as text columns for `assay.trainer_adapter.trl`."""
     row = own_rl(prompt, index)
     return {
         "prompt": messages(row.get("prompt"), "user"),
@@ -75,12 +75,16 @@ def trl_rl(prompt: Prompt, index: int) -> Line:
 
 
 def verl_rl(prompt: Prompt, index: int) -> Line:
-    """verl's RL row; `ground_truth` is the reference as JSON text."""
+    """Return verl's RL row; `ground_truth` is the reference as JSON text."""
     row = own_rl(prompt, index)
     verifier = str(row.get("verifier"))
     extra: Mapping[str, Any] = {
-        "index": index, "split": "train", "id": prompt.name, "verifier": verifier, "pass_rate": row["pass_rate"],
-    }  # fmt: skip
+        "index": index,
+        "split": "train",
+        "id": prompt.name,
+        "verifier": verifier,
+        "pass_rate": row["pass_rate"],
+    }
     return {
         "data_source": str(row.get("source", "assay")),
         "prompt": messages(row.get("prompt"), "user"),

@@ -1,8 +1,8 @@
-"""Lines to JSONL, or to Parquet, by the file's name.
+"""Write lines to JSONL or Parquet, depending on the file name.
 
-A Parquet file has one schema, and lines differ (an optional column, a tool call in one message of a thousand): lines
-wait in a temporary file until all are there, the schema is that of all of them, and values without a type in common are
-an error. A lone surrogate, which UTF-8 has not, is written as U+FFFD in Parquet and as its escape in JSONL.
+A Parquet file has one schema, but lines differ (an optional column, a tool call in one message of a thousand): lines
+wait in a temporary file until all are known, the schema is the union of all, and values without a common type are an
+error. A lone surrogate, which UTF-8 cannot encode, is written as U+FFFD in Parquet and as its escape in JSONL.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Writer:
                 self._write_parquet()
 
     def _write_parquet(self) -> None:
-        """Raises `Unusable` naming the column that has no type."""
+        """Write the Parquet file. Raises `Unusable` naming the column without a common type."""
         pyarrow = arrow()
         try:
             schemas = [pyarrow.Table.from_pylist(batch).schema for batch in self._batches()]
@@ -58,11 +58,11 @@ class Writer:
                     writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
         except pyarrow.ArrowException as fault:
             raise Unusable(
-                f"lines do not fit one Parquet schema ({fault}); JSONL takes them", source=str(self._path)
+                f"lines do not fit one Parquet schema ({fault}); write JSONL instead", source=str(self._path)
             ) from None
 
     def _batches(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield all lines again, each with every column."""
+        """Yield all lines again in batches, each line with every column."""
         self._stream.seek(0)
         batch: list[dict[str, Any]] = []
         for text in self._stream:

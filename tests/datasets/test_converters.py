@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from assay.client import Client
-from assay.datasets import ADAPTERS, Options, convert, find, read, recognise
-from assay.datasets.adapters.instructions import KINDS, VERIFIES, constraints
+from assay.datasets import CONVERTERS, Options, convert, find, read, recognise
 from assay.datasets.audit.golds import gold_of
+from assay.datasets.converters.instructions import KINDS, VERIFIES, constraints
 
 from .conftest import SHARED, faults_of, rows_of
 
@@ -91,14 +91,16 @@ def test_each_shape_is_recognised_by_its_columns(name: str) -> None:
     assert recognise(RECORDS[name]).name == name
 
 
-def test_every_adapter_is_shown_here() -> None:
-    assert set(RECORDS) == set(ADAPTERS)
+def test_every_converter_has_an_example() -> None:
+    assert set(RECORDS) == set(CONVERTERS)
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_malformed_record_is_named_and_the_rest_goes_on(write: Write, name: str) -> None:
     good = RECORDS[name]
-    broken = [{**good, column: value} for column in ADAPTERS[name].columns for value in (None, 5, [], {"x": []}, [[5]])]
+    broken = [
+        {**good, column: value} for column in CONVERTERS[name].columns for value in (None, 5, [], {"x": []}, [[5]])
+    ]
     path = write([good, *broken, "{", good])
     count, left_out = faults_of(name, path)
     assert count >= 2 and all(why for _, why in left_out)
@@ -143,7 +145,7 @@ def test_nothing_is_unpickled(write: Write, name: str) -> None:
 
 
 def test_a_packed_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.datasets.adapters.competitive._LONGEST_PRIVATE", 1 << 20)
+    monkeypatch.setattr("assay.datasets.converters.competitive._LONGEST_PRIVATE", 1 << 20)
     bomb = packed(b"x" * (8 << 20))
     _, left_out = faults_of("live_code_bench", write([{**RECORDS["live_code_bench"], "private_test_cases": bomb}]))
     assert "longer than" in left_out[0][1]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.client.templates import MissingColumn, RowFault, template
-from assay.datasets.adapters.base import Adapter, Fields, Options, json_of, name_of, text
-from assay.datasets.adapters.competitive import reference_of_tests
+from assay.datasets.converters.base import Converter, Fields, Options, json_of, name_of, text
+from assay.datasets.converters.competitive import reference_of_tests
 from assay.datasets.records import RecordFault
 
 _HASH = re.compile(r"####[ \t]*(.+?)[ \t]*$", re.M)
@@ -33,14 +33,16 @@ def _gsm8k(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
-GSM8K = Adapter(
-    name="gsm8k", summary="question, answer with a `#### n` line (openai/gsm8k)", columns=("question", "answer"),
+GSM8K = Converter(
+    name="gsm8k",
+    summary="question, answer with a `#### n` line (openai/gsm8k)",
+    columns=("question", "answer"),
     convert=_gsm8k,
-)  # fmt: skip
+)
 
 
 def last_box(solution: str) -> str | None:
-    r"""The content of the last `\boxed{…}` or `\fbox{…}`, braces balanced; None if there is none whole."""
+    r"""Return the content of the last complete `\boxed{…}` or `\fbox{…}`, with balanced braces, or None."""
     start = max(solution.rfind("\\boxed{"), solution.rfind("\\fbox{"))
     if start < 0:
         bare = _BARE_BOX.findall(solution)
@@ -59,7 +61,7 @@ def _math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     gold = fields.get("answer")
     gold = gold if isinstance(gold, str) and gold.strip() else last_box(solution)
     if gold is None or gold.strip().lower() in _NO_ANSWER:
-        raise RecordFault("no answer: no box in column solution, and none in column answer")
+        raise RecordFault("no answer: no box in column solution, and column answer is empty")
     worked = solution if last_box(solution) is not None else f"{solution}\n\n\\boxed{{{gold}}}"
     yield {
         **name_of(fields.get("unique_id") or fields.get("uuid") or fields.get("id")),
@@ -69,10 +71,12 @@ def _math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
-MATH = Adapter(
-    name="math", summary="problem, solution with a box, answer where given (MATH, open-r1, NuminaMath)",
-    columns=("problem", "solution"), convert=_math,
-)  # fmt: skip
+MATH = Converter(
+    name="math",
+    summary="problem, solution with a box, answer where given (MATH, open-r1, NuminaMath)",
+    columns=("problem", "solution"),
+    convert=_math,
+)
 
 
 def _deep_math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
@@ -83,14 +87,16 @@ def _deep_math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
-DEEP_MATH = Adapter(
-    name="deep_math", summary="question, final_answer (DeepMath and sets of its shape)",
-    columns=("question", "final_answer"), convert=_deep_math,
-)  # fmt: skip
+DEEP_MATH = Converter(
+    name="deep_math",
+    summary="question, final_answer (DeepMath and sets in its format)",
+    columns=("question", "final_answer"),
+    convert=_deep_math,
+)
 
 
 def _gold(fields: Fields) -> Any:
-    """Return the first gold column that holds one; a worked solution counts by its box alone."""
+    """Return the value of the first gold column that has one; of a worked solution only the box counts."""
     for name in _GOLD_COLUMNS:
         value = fields.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -103,7 +109,7 @@ def _gold(fields: Fields) -> Any:
 def _trl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     gold = _gold(fields)
     if gold is None and options.reference is None:
-        raise RecordFault(f"no column {', '.join(_GOLD_COLUMNS)}; say --verifier and --reference")
+        raise RecordFault(f"missing column {', '.join(_GOLD_COLUMNS)}; give --verifier and --reference")
     usual = {"answer": (last_box(gold) if isinstance(gold, str) else None) or str(gold), "extract": "auto"}
     worked = fields.get("solution")
     yield {
@@ -115,10 +121,12 @@ def _trl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
 
 
 _GOLD_COLUMNS = ("answer", "ground_truth", "solution", "label", "target", "final_answer")
-TRL = Adapter(
-    name="trl", summary="prompt (text or messages) and a gold column, as TRL's trainers take them", columns=("prompt",),
+TRL = Converter(
+    name="trl",
+    summary="prompt (text or messages) and a gold column, as TRL's trainers take them",
+    columns=("prompt",),
     convert=_trl,
-)  # fmt: skip
+)
 
 
 def _prompt(value: Any) -> Any:
@@ -143,7 +151,7 @@ def _verl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
 
 
 def _by_source(source: str, model: Fields, extra: Fields) -> dict[str, Any]:
-    """Verifier and reference as `assay curate` wrote them, or by verl's own names (reward_score/__init__.py)."""
+    """Return verifier and reference as `assay curate` wrote them, or by verl's own names (reward_score/__init__.py)."""
     gold = model["ground_truth"]
     if isinstance(extra.get("verifier"), str):
         return {"verifier": extra["verifier"], "reference": json_of(model, "ground_truth")}
@@ -157,22 +165,24 @@ def _by_source(source: str, model: Fields, extra: Fields) -> dict[str, Any]:
         rule = {"mode": "string", "extract": "answer_tag", "normalise": ["casefold", "strip_punct", "articles", "ws"]}
         return {"verifier": "exact", "reference": {**rule, "gold": golds[0], "aliases": golds[1:] or None}}
     if not isinstance(gold, str | int | float):
-        raise RecordFault("reward_model.ground_truth is no text; say --verifier and --reference")
+        raise RecordFault("reward_model.ground_truth is not text; give --verifier and --reference")
     return {"verifier": "math", "reference": {"answer": str(gold), "extract": "auto"}}
 
 
-VERL = Adapter(
-    name="verl", summary="data_source, prompt, reward_model.ground_truth (verl's Parquet)",
-    columns=("data_source", "prompt", "reward_model"), convert=_verl,
-)  # fmt: skip
+VERL = Converter(
+    name="verl",
+    summary="data_source, prompt, reward_model.ground_truth (verl's Parquet)",
+    columns=("data_source", "prompt", "reward_model"),
+    convert=_verl,
+)
 
 
 def judged(fields: Fields, options: Options, verifier: str, reference: Fields) -> dict[str, Any]:
-    """Verifier and reference: the user's template where there is one, else those given. Raises `RecordFault`."""
+    """Return verifier and reference from the user's template, or else those given. Raises `RecordFault`."""
     if options.reference is None:
         return {"verifier": options.verifier or verifier, "reference": reference}
     if not (options.verifier or verifier):
-        raise RecordFault("--reference needs --verifier")
+        raise RecordFault("--reference requires --verifier")
     try:
         return {"verifier": options.verifier or verifier, "reference": template(options.reference)(fields)}
     except (MissingColumn, RowFault) as fault:

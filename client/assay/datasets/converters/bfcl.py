@@ -1,7 +1,7 @@
-"""Berkeley Function Calling Leaderboard: questions with tools, and the accepted arguments beside them.
+"""Berkeley Function Calling Leaderboard: questions with tools, and the accepted arguments.
 
-Types of its schemas (`dict`, `float`, `tuple`, `any`) become JSON schema's. Accepted values become matchers; the empty
-string among them means that the argument may be left out, as in BFCL's own checker. Categories without answers
+The types of its schemas (`dict`, `float`, `tuple`, `any`) become JSON Schema types. Accepted values become matchers; an
+empty string among them means that the argument may be omitted, as in BFCL's own checker. Categories without answers
 (irrelevance) expect no call. Not covered: multi-turn categories, and languages other than Python.
 """
 
@@ -11,23 +11,30 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from assay.datasets.adapters.base import Adapter, Fields, Options, name_of
+from assay.datasets.converters.base import Converter, Fields, Options, name_of
 from assay.datasets.records import RecordFault
 
-_TYPES = {"dict": "object", "float": "number", "tuple": "array", "list": "array", "bool": "boolean", "str": "string",
-          "int": "integer"}  # fmt: skip
+_TYPES = {
+    "dict": "object",
+    "float": "number",
+    "tuple": "array",
+    "list": "array",
+    "bool": "boolean",
+    "str": "string",
+    "int": "integer",
+}
 
 
 def _bfcl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     name = str(fields.get("id", ""))
     functions, question = fields["function"], fields["question"]
     if not (isinstance(functions, list) and all(isinstance(f, dict) and "name" in f for f in functions)):
-        raise RecordFault("column function is no list of tools")
+        raise RecordFault("column function is not a list of tools")
     if not (isinstance(question, list) and len(question) == 1 and isinstance(question[0], list)):
         raise RecordFault("column question is not one turn of messages")
     accepted = fields.get("ground_truth", options.answer(name))
     if accepted is None and "irrelevance" not in name:
-        raise RecordFault(f"no accepted answer of {name or 'this id'} (--answers FILE)")
+        raise RecordFault(f"no accepted answer for {name or 'this id'} (--answers FILE)")
     calls = [_call(call) for call in accepted or []]
     yield {
         **name_of(name),
@@ -47,7 +54,7 @@ def _tool(function: Fields) -> dict[str, Any]:
 
 
 def _schema(schema: Any) -> Any:
-    """BFCL's schema as JSON schema."""
+    """Return BFCL's schema as JSON Schema."""
     if isinstance(schema, list):
         return [_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -71,7 +78,7 @@ def _call(call: Any) -> dict[str, Any]:
 def _accepted(values: Any) -> Any:
     """Return a list of accepted values as a matcher."""
     if not isinstance(values, list):
-        raise RecordFault("accepted values are no list")
+        raise RecordFault("accepted values are not a list")
     golds = [_nested(value) for value in values if value != ""]
     matcher: dict[str, Any] = {"$any": golds} if golds else {"$absent": True}
     return {"$optional": matcher} if "" in values and golds else matcher
@@ -105,7 +112,9 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-BFCL = Adapter(
-    name="bfcl", summary="question, function; accepted answers in --answers FILE (BFCL, single turn)",
-    columns=("question", "function"), convert=_bfcl,
-)  # fmt: skip
+BFCL = Converter(
+    name="bfcl",
+    summary="question, function; accepted answers in --answers FILE (BFCL, single turn)",
+    columns=("question", "function"),
+    convert=_bfcl,
+)

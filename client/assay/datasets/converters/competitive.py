@@ -1,9 +1,9 @@
-"""Programs judged by input and output: APPS, TACO, CodeContests, LiveCodeBench.
+"""Programs tested by input and output: APPS, TACO, CodeContests, LiveCodeBench.
 
 All of them become `stdio` or `function` tests. Nothing is unpickled: LiveCodeBench's private tests are base64 of zlib
-of a pickled text, of which only the text opcode is read (`pickletools` names opcodes without executing them).
-Not covered: problems whose published checker is special; their rows carry the outputs as they are, and `assay audit`
-finds those that need a checker.
+of a pickled text, of which only the text opcode is read (`pickletools` names opcodes without executing them). Not
+covered: problems with a special published checker; their rows carry the outputs unchanged, and `assay audit` finds
+those that need a checker.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.datasets.adapters.base import Adapter, Fields, Options, fenced, json_of, name_of, text
+from assay.datasets.converters.base import Converter, Fields, Options, fenced, json_of, name_of, text
 from assay.datasets.records import RecordFault
 
 MAX_TESTS = 1000
-"""What one row may carry; of more, the first are taken."""
+"""Limits of one row; excess tests are dropped from the end."""
 _LONGEST_PRIVATE = 256 << 20
 _IMPORTED = """from typing import *
 from collections import *
@@ -31,7 +31,7 @@ from itertools import *
 import bisect, collections, functools, heapq, itertools, math, operator, random, re, string, sys
 from math import inf, gcd, sqrt, ceil, floor, comb, factorial
 """
-"""What the published runners import before a solution that fills in starter code."""
+"""Imports that the published runners put before a solution that fills in starter code."""
 _TEXT_OPCODES = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _FRAME_OPCODES = frozenset({"PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "PUT", "STOP"})
 
@@ -41,10 +41,10 @@ def reference_of_tests(tests: Any, *, limits: Fields | None = None) -> dict[str,
     `RecordFault`.
     """
     if not isinstance(tests, Mapping):
-        raise RecordFault("the tests are no object with inputs and outputs")
+        raise RecordFault("the tests are not an object with inputs and outputs")
     inputs, outputs = tests.get("inputs"), tests.get("outputs")
     if not (isinstance(inputs, list) and isinstance(outputs, list)) or len(inputs) != len(outputs):
-        raise RecordFault("inputs and outputs are not two lists of one length")
+        raise RecordFault("inputs and outputs are not two lists of equal length")
     if not inputs:
         raise RecordFault("no tests")
     name = tests.get("fn_name")
@@ -64,18 +64,18 @@ def _stdio(given: Any, wanted: Any) -> dict[str, Any]:
 
 
 def _lines(value: Any) -> str:
-    """Text, or a list of lines."""
+    """Return text, or a list of lines as text."""
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)
     if not isinstance(value, str):
-        raise RecordFault("an input or output is no text")
+        raise RecordFault("an input or output is not text")
     return value
 
 
 def _call(name: str, given: Any, wanted: Any) -> dict[str, Any]:
-    """APPS wraps a single result in a list; arguments are a list."""
+    """Return a function test. APPS wraps a single result in a list; arguments are a list."""
     if not isinstance(given, list):
-        raise RecordFault("the input of a function test is no list of arguments")
+        raise RecordFault("the input of a function test is not a list of arguments")
     single = isinstance(wanted, list) and len(wanted) == 1
     return {"entry_point": name, "args": given, "expected": wanted[0] if single else wanted}
 
@@ -95,7 +95,7 @@ def _apps(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
 
 
 def _taco_limits(fields: Fields) -> dict[str, Any] | None:
-    """TACO says `2.0 seconds` and `256.0 megabytes`."""
+    """Return limits from TACO's texts `2.0 seconds` and `256.0 megabytes`."""
     seconds = str(fields.get("time_limit") or "").partition(" ")[0]
     try:
         return {"wall_s": min(30.0, max(1.0, float(seconds)))}
@@ -103,10 +103,12 @@ def _taco_limits(fields: Fields) -> dict[str, Any] | None:
         return None
 
 
-APPS = Adapter(
-    name="apps", summary="question, input_output, solutions (APPS, TACO)", columns=("question", "input_output"),
+APPS = Converter(
+    name="apps",
+    summary="question, input_output, solutions (APPS, TACO)",
+    columns=("question", "input_output"),
     convert=_apps,
-)  # fmt: skip
+)
 
 _PYTHON3 = 3
 _SUITES = ("public_tests", "private_tests", "generated_tests")
@@ -137,22 +139,24 @@ def _suite(suite: Any, name: str) -> list[dict[str, Any]]:
         suite = {"input": [t.get("input") for t in suite], "output": [t.get("output") for t in suite]}
     given, wanted = suite.get("input"), suite.get("output")
     if not (isinstance(given, list) and isinstance(wanted, list) and len(given) == len(wanted)):
-        raise RecordFault(f"column {name} is not two lists of one length")
+        raise RecordFault(f"column {name} is not two lists of equal length")
     return [_stdio(*pair) for pair in zip(given, wanted, strict=True)]
 
 
 def _solution(solutions: Any) -> str | None:
-    """Return the first solution in Python 3."""
+    """Return the first solution in Python 3, or None."""
     if not isinstance(solutions, Mapping):
         return None
     pairs = zip(solutions.get("language") or [], solutions.get("solution") or [], strict=False)
     return next((code for language, code in pairs if language in (_PYTHON3, "PYTHON3") and isinstance(code, str)), None)
 
 
-CODE_CONTESTS = Adapter(
-    name="code_contests", summary="description, public_tests, private_tests, … (deepmind/code_contests)",
-    columns=("description", "public_tests"), convert=_code_contests,
-)  # fmt: skip
+CODE_CONTESTS = Converter(
+    name="code_contests",
+    summary="description, public_tests, private_tests, … (deepmind/code_contests)",
+    columns=("description", "public_tests"),
+    convert=_code_contests,
+)
 
 
 def _live_code_bench(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
@@ -186,12 +190,12 @@ def _published(fields: Fields, name: str) -> list[Mapping[str, Any]]:
     except (ValueError, RecursionError):
         tests = _packed(str(value), name)
     if not isinstance(tests, Sequence) or not all(isinstance(test, Mapping) for test in tests):
-        raise RecordFault(f"column {name} is no list of tests")
+        raise RecordFault(f"column {name} is not a list of tests")
     return list(tests)
 
 
 def _packed(value: str, name: str) -> Any:
-    """Return the tests behind base64, zlib and one pickled text. Nothing is unpickled."""
+    """Return the tests in base64, zlib and one pickled text. Nothing is unpickled."""
     try:
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(base64.b64decode(value, validate=True), _LONGEST_PRIVATE)
@@ -203,20 +207,20 @@ def _packed(value: str, name: str) -> Any:
 
 
 def _pickled_text(data: bytes) -> str:
-    """Return the only text of a pickle that holds nothing else. Raises ValueError."""
+    """Return the text of a pickle that contains one text and nothing else. Raises `ValueError`."""
     found = []
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name in _TEXT_OPCODES:
             found.append(argument)
         elif opcode.name not in _FRAME_OPCODES:
-            raise ValueError("a pickle of more than one text")
+            raise ValueError("the pickle contains more than one text")
     if len(found) != 1:
-        raise ValueError("a pickle of more than one text")
+        raise ValueError("the pickle contains more than one text")
     return str(found[0])
 
 
 def _functional(name: str, test: Fields) -> dict[str, Any]:
-    """Return each line of the input is one argument; all are JSON, or Python literals."""
+    """Return a function test: each input line is one argument, and all values are JSON or Python literals."""
     lines = str(test.get("input", "")).strip("\n").split("\n")
     return {"entry_point": name, "args": [_value(line) for line in lines], "expected": _value(str(test.get("output")))}
 
@@ -227,10 +231,12 @@ def _value(line: str) -> Any:
             return read(line)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-    raise RecordFault("an argument or result of a functional test is no literal")
+    raise RecordFault("an argument or result of a functional test is not a literal")
 
 
-LIVE_CODE_BENCH = Adapter(
-    name="live_code_bench", summary="question_content, public_test_cases, private_test_cases (LiveCodeBench)",
-    columns=("question_content", "public_test_cases"), convert=_live_code_bench,
-)  # fmt: skip
+LIVE_CODE_BENCH = Converter(
+    name="live_code_bench",
+    summary="question_content, public_test_cases, private_test_cases (LiveCodeBench)",
+    columns=("question_content", "public_test_cases"),
+    convert=_live_code_bench,
+)

@@ -1,17 +1,17 @@
-"""Python functions judged by assertions: HumanEval and MBPP."""
+"""Python functions tested by assertions: HumanEval and MBPP."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from assay.datasets.adapters.base import Adapter, Fields, Options, fenced, name_of, text
+from assay.datasets.converters.base import Converter, Fields, Options, fenced, name_of, text
 from assay.datasets.records import RecordFault
 
 
 def _humaneval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
-    """Yield a chat model answers the whole function: the prompt before it brings imports and helpers, and is
-    replaced.
+    """Yield the row of a problem. A chat model writes the whole function, so only the prompt's imports and helpers
+    are kept.
     """
     prompt, entry = text(fields, "prompt"), text(fields, "entry_point")
     test = f"{text(fields, 'test').rstrip()}\n\ncheck({entry})\n"
@@ -27,20 +27,22 @@ def _humaneval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield row
 
 
-HUMANEVAL = Adapter(
-    name="humaneval", summary="prompt, test, entry_point, canonical_solution (openai_humaneval)",
-    columns=("prompt", "test", "entry_point"), convert=_humaneval,
-)  # fmt: skip
+HUMANEVAL = Converter(
+    name="humaneval",
+    summary="prompt, test, entry_point, canonical_solution (openai_humaneval)",
+    columns=("prompt", "test", "entry_point"),
+    convert=_humaneval,
+)
 
 
 def _mbpp(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     asserts = fields["test_list"]
     if not isinstance(asserts, list) or not asserts or not all(isinstance(line, str) for line in asserts):
-        raise RecordFault("column test_list is no list of assertions")
+        raise RecordFault("column test_list is not a list of assertions")
     setup = fields.get("test_setup_code") or "\n".join(fields.get("test_imports") or [])
     question = fields.get("text") or fields.get("prompt")
     if not isinstance(question, str):
-        raise RecordFault("no column text or prompt")
+        raise RecordFault("missing column text or prompt")
     shown = "\n".join(asserts)
     tests = [{"test_code": f"{setup}\n{line}".lstrip()} for line in asserts]
     yield {
@@ -52,7 +54,9 @@ def _mbpp(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
-MBPP = Adapter(
-    name="mbpp", summary="text or prompt, code, test_list (google-research-datasets/mbpp, both forms)",
-    columns=("test_list",), convert=_mbpp,
-)  # fmt: skip
+MBPP = Converter(
+    name="mbpp",
+    summary="text or prompt, code, test_list (google-research-datasets/mbpp, both forms)",
+    columns=("test_list",),
+    convert=_mbpp,
+)

@@ -1,6 +1,6 @@
-"""Policies that solve nothing: what they say must be worth nothing on every row.
+"""Degenerate completions, which solve nothing and must not be rewarded on any row.
 
-A row for which doing nothing is right (`no_call`) is not asked about it, nor one that only shapes (no `score`).
+Rows for which doing nothing is right (`no_call`) get no such completion, nor do rows that only shape (no `score`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.datasets.audit.golds import arguments, expectation, expected_calls, m
 Row = Mapping[str, Any]
 _LETTERS = "A, B, C, D, E"
 _SPAM = "".join(f"\\boxed{{{n}}} <answer>{n}</answer> " for n in [*"ABCDE", *range(-20, 101), 31337])
-"""Many answers, the last of which is nobody's."""
+"""Many answers, the last of which is correct for no row."""
 _JSON_ANSWERS = ("{}", "[]", "null", "0", '""', "true")
 _PROGRAMS = {
     "exit(0)": "import sys\nsys.exit(0)",
@@ -35,8 +35,8 @@ _BODIES = {
 }
 
 
-def policies(row: Row) -> Iterator[tuple[str, Any]]:
-    """(name, completion) of each policy that means something for the row's verifier."""
+def degenerate_completions(row: Row) -> Iterator[tuple[str, Any]]:
+    """Yield (name, completion) for each degenerate completion that applies to the row's verifier."""
     name, reference = verifier_of(row), row.get("reference")
     if not isinstance(reference, Mapping) or name == "given":
         return
@@ -78,7 +78,7 @@ def _programs(reference: Row) -> Iterator[tuple[str, str]]:
 
 
 def _constant(reference: Row) -> dict[str, str]:
-    """Return the program that prints the most frequent expected output, where there are several tests."""
+    """Return a program that prints the most frequent expected output, if there are several tests."""
     tests = reference.get("tests")
     wanted = [str(t.get("expected_stdout")) for t in tests if isinstance(t, Mapping)] if isinstance(tests, list) else []
     most, count = Counter(wanted).most_common(1)[0] if len(wanted) > 1 else ("", 0)
@@ -86,7 +86,7 @@ def _constant(reference: Row) -> dict[str, str]:
 
 
 def _functions(reference: Row) -> dict[str, str]:
-    """Functions under the names that tests call; for asserts only programs that define nothing can be made."""
+    """Return functions under the names that tests call; for asserts only programs that define nothing are possible."""
     tests = reference.get("tests")
     names = {str(t.get("entry_point")) for t in tests if isinstance(t, Mapping)} if isinstance(tests, list) else set()
     if reference.get("mode") != "function":
@@ -97,7 +97,7 @@ def _functions(reference: Row) -> dict[str, str]:
 
 
 def _callers(reference: Row) -> Iterator[tuple[str, Any]]:
-    """Call every tool, with no arguments, unless that may be what is asked."""
+    """Yield calls of every tool without arguments, unless that may be the right answer."""
     if any(arguments(args) in ({}, None) for _, args in expected_calls(reference) or ()):
         return
     tools = reference.get("tools")

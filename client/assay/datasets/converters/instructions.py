@@ -1,7 +1,7 @@
 """Verifiable instructions: IFEval's rows, and open-instruct's mixed RLVR rows.
 
-IFEval's kinds become constraints of `format` as docs/verifiers/format.md lists them; open-instruct names the same
-kinds by functions. A kind that has no counterpart makes the record a fault that names it.
+IFEval's kinds become constraints of `format` as listed in docs/verifiers/format.md; open-instruct uses function names
+for the same kinds. A kind without a counterpart makes the record a fault that names it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from assay.datasets.adapters.base import Adapter, Fields, Options, name_of, text
-from assay.datasets.adapters.text import last_box
+from assay.datasets.converters.base import Converter, Fields, Options, name_of, text
+from assay.datasets.converters.text import last_box
 from assay.datasets.records import RecordFault
 
 Params = Fields
@@ -24,12 +24,12 @@ _CHOICES = ["My answer is yes.", "My answer is no.", "My answer is maybe."]
 def _rel(params: Params, name: str) -> str:
     value = params.get(name)
     if value not in _REL:
-        raise RecordFault(f"{name} {value!r} is no relation")
+        raise RecordFault(f"{name} {value!r} is not a relation")
     return _REL[value]
 
 
 def _about(kind: str, number: str, relation: str, slack: Callable[[int], int]) -> Kind:
-    """Return a count that may also be `around` a number (open-instruct): within `slack` of it."""
+    """Return a count constraint that also supports `around` a number (open-instruct): within `slack` of it."""
 
     def made(p: Params) -> list[dict[str, Any]]:
         if p.get(relation) != "around":
@@ -131,7 +131,7 @@ VERIFIES: dict[str, tuple[str, dict[str, str]]] = {
     "validate_quotation": ("startend:quotation", {}),
     "validate_no_commas": ("punctuation:no_comma", {}),
 }  # fmt: skip
-"""open-instruct's functions (if_functions.py): the same kind, and what its parameters are called there."""
+"""open-instruct's functions (if_functions.py): the IFEval kind, and the names of its parameters there."""
 
 
 _EXACTLY: dict[str, dict[str, str]] = {
@@ -139,18 +139,18 @@ _EXACTLY: dict[str, dict[str, str]] = {
     "verify_letter_frequency": {"let_relation": "exactly"},
     "verify_paragraph_count": {"separator": "* * *"},
 }
-"""What if_functions.py means where its parameters do not say it."""
+"""Defaults of if_functions.py for parameters that are not given."""
 
 
 def constraints(kind: str, params: Params) -> list[dict[str, Any]]:
-    """Return the constraints of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
+    """Return the constraints for an IFEval kind. Raises `RecordFault` naming the kind or parameter."""
     if kind not in KINDS:
         raise RecordFault(f"instruction {kind!r} has no counterpart")
     try:
         made = KINDS[kind](params)
         return made if isinstance(made, list) else [made]
     except KeyError as missing:
-        raise RecordFault(f"instruction {kind}: no parameter {missing.args[0]}") from None
+        raise RecordFault(f"instruction {kind}: missing parameter {missing.args[0]}") from None
 
 
 def _format(constraints: list[dict[str, Any]]) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _format(constraints: list[dict[str, Any]]) -> dict[str, Any]:
 def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     kinds, kwargs = fields["instruction_id_list"], fields["kwargs"]
     if not isinstance(kinds, list) or not isinstance(kwargs, list) or len(kinds) != len(kwargs) or not kinds:
-        raise RecordFault("instruction_id_list and kwargs are not two lists of one length")
+        raise RecordFault("instruction_id_list and kwargs are not two lists of equal length")
     given = [{key: item for key, item in (params or {}).items() if item is not None} for params in kwargs]
     yield {
         **name_of(fields.get("key")),
@@ -172,20 +172,22 @@ def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
-IFEVAL = Adapter(
-    name="ifeval", summary="prompt, instruction_id_list, kwargs (google/IFEval, and sets of its shape)",
-    columns=("prompt", "instruction_id_list", "kwargs"), convert=_ifeval,
-)  # fmt: skip
+IFEVAL = Converter(
+    name="ifeval",
+    summary="prompt, instruction_id_list, kwargs (google/IFEval, and sets of its shape)",
+    columns=("prompt", "instruction_id_list", "kwargs"),
+    convert=_ifeval,
+)
 
 
 def _open_instruct(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     messages, dataset = fields["messages"], fields["dataset"]
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages) or not messages:
-        raise RecordFault("column messages is no list of messages")
+        raise RecordFault("column messages is not a list of messages")
     if isinstance(dataset, list) and len(dataset) == 1:
         dataset = dataset[0]
     asked = list(messages)
-    while asked and asked[-1].get("role") == "assistant":  # the answer, where the set carries one
+    while asked and asked[-1].get("role") == "assistant":  # remove the answer, if the dataset has one
         asked.pop()
     yield {**name_of(fields.get("id")), "prompt": asked, **_judged(str(dataset).lower(), fields)}
 
@@ -201,17 +203,24 @@ def _judged(dataset: str, fields: Fields) -> dict[str, Any]:
     if dataset in ("code", "code_stdio"):
         tests = whole if isinstance(whole, list) and str(whole[0]).lstrip().startswith("assert") else _literal(gold)
         if not isinstance(tests, list) or not all(isinstance(line, str) for line in tests):
-            raise RecordFault("ground_truth is no list of assertions")
+            raise RecordFault("ground_truth is not a list of assertions")
         reference = {"language": "python", "mode": "asserts", "tests": [{"test_code": line} for line in tests]}
         return {"verifier": "code", "reference": reference}
     if dataset in ("string_f1", "string_matcher", "string"):
-        return {"verifier": "exact", "reference": {"mode": "string", "gold": str(gold), "extract": "answer_line",
-                                                   "normalise": ["casefold", "ws", "edge_punct"]}}  # fmt: skip
-    raise RecordFault(f"dataset {dataset!r} has no verifier here")
+        return {
+            "verifier": "exact",
+            "reference": {
+                "mode": "string",
+                "gold": str(gold),
+                "extract": "answer_line",
+                "normalise": ["casefold", "ws", "edge_punct"],
+            },
+        }
+    raise RecordFault(f"dataset {dataset!r} has no corresponding verifier")
 
 
 def _literal(value: Any) -> Any:
-    """JSON text, or a Python literal, as the published sets have either. Raises `RecordFault`."""
+    """Parse JSON text or a Python literal; published sets have either. Raises `RecordFault`."""
     if not isinstance(value, str):
         return value
     for read in (json.loads, ast.literal_eval):
@@ -237,7 +246,9 @@ def _verified(asked: Any) -> list[dict[str, Any]]:
     return constraints(kind, {**_EXACTLY.get(str(asked["func_name"]), {}), **params})
 
 
-OPEN_INSTRUCT = Adapter(
-    name="open_instruct", summary="messages, ground_truth, dataset (allenai/RLVR-GSM-MATH-IF-Mixed-Constraints)",
-    columns=("messages", "ground_truth", "dataset"), convert=_open_instruct,
-)  # fmt: skip
+OPEN_INSTRUCT = Converter(
+    name="open_instruct",
+    summary="messages, ground_truth, dataset (allenai/RLVR-GSM-MATH-IF-Mixed-Constraints)",
+    columns=("messages", "ground_truth", "dataset"),
+    convert=_open_instruct,
+)
