@@ -13,7 +13,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from assay.trainer_adapter.grpo.objective.losses import loss_of
 from assay.trainer_adapter.grpo.objective.presets import PRESETS
 
-from ._window import gradient, head, logp_of, near_old, inputs_of, whole_of, window
+from ._window import gradient, head, inputs_of, logp_of, near_old, whole_of, window
 
 DTYPES = {torch.float64: 1e-6, torch.float32: 1e-4}
 EVERY = [(name, dtype) for name in PRESETS for dtype in DTYPES]

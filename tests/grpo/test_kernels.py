@@ -318,7 +318,7 @@ def test_vectors_that_are_columns_or_expanded_are_read_as_what_they_hold() -> No
     ones = torch.ones(1, device=DEVICE)
     plain = replace(inputs, w_pg=ones.repeat(count))
     table = {name: torch.stack([one, one + 9], 1)[:, 0] for name, one in vars(plain).items() if name != "offsets"}
-    strided = replace(plain, **{**table, "pg": ones.expand(count)})
+    strided = replace(plain, **{**table, "w_pg": ones.expand(count)})
     column = torch.stack([tokens, tokens * 0], 1)[:, 0]
     want, got = logits.clone(), logits.clone()
     a, b = (
