@@ -1,4 +1,4 @@
-"""`python -m assay` is the command line."""
+"""Entry point of `python -m assay`: the command line."""
 
 from assay.cli import main
 

@@ -1,4 +1,4 @@
-"""The command line: a frame, and the commands that need nothing but the client."""
+"""The command line: the command loader, and the commands that need only the client."""
 
 from assay.cli.frame import main
 

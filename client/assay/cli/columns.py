@@ -1,8 +1,8 @@
-"""Column names: which are fields of an item, which merely look like one, and which are the row's own.
+"""Classify column names: fields of an item, probable misspellings of one, and the row's own columns.
 
-A name that nearly is a field's (case, plural, punctuation, a letter off) is refused: a misspelt
-`completion` must not be scored as a missing one. An alias of another tool (`response`, `gold`) is
-refused only where the field it stands for is absent. Everything else passes through untouched.
+A near miss of a field's name (case, plural, punctuation, a letter off) is refused: a misspelt `completion` must not be
+scored as a missing one. A synonym from another tool (`response`, `gold`) is refused only if the field it stands for is
+absent. Everything else passes through unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from assay.contract.item import ITEM_FIELDS
 
 OWN = frozenset({"result", "expected", "kind", "why", "source"})
-"""Columns that this project's own files carry."""
+"""Columns that this project's own files have."""
 
 ALIASES = {
     "completion": (
@@ -29,15 +29,17 @@ ALIASES = {
     "verifier": ("grader", "scorer", "reward_fn"),
     "prompt": ("question", "input", "messages"),
 }
-"""What other tools call a field. `prompt` is optional: its aliases are never missed."""
+"""Synonyms in other tools. `prompt` is optional, so its synonyms are accepted."""
 REQUIRED = ("verifier", "completion", "reference")
 
 _FEW, _LONG = 5, 9
-"""In shorter names only neighbours may be swapped (`stop` is not `step`); from `_LONG` letters on, two may be off."""
+"""In shorter names only adjacent letters may be swapped (`stop` is not `step`); from `_LONG` letters on, two may
+differ.
+"""
 
 
 def misnamed(names: Iterable[str]) -> tuple[str, str] | None:
-    """The first column that should have been a field, and that field; None if all is well."""
+    """Return the first misnamed column and the field it should be, or None."""
     names = list(names)
     for name in names:
         if name not in ITEM_FIELDS and name not in OWN:
@@ -54,7 +56,7 @@ def misnamed(names: Iterable[str]) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=4096)
 def near_miss(name: str) -> str | None:
-    """The field that `name` nearly is."""
+    """Return the field that `name` is a near miss of, or None."""
     if len(name) > max(map(len, ITEM_FIELDS)) + 2:
         return None
     plain = _plain(name)
@@ -80,7 +82,9 @@ def _singular(name: str) -> str:
 
 
 def within(left: str, right: str, room: int) -> bool:
-    """Whether at most `room` letters are missing, surplus, wrong or swapped with their neighbour."""
+    """Return whether `left` and `right` differ by at most `room` letters (missing, surplus, wrong or swapped with a
+    neighbour).
+    """
     if abs(len(left) - len(right)) > room:
         return False
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Untrusted text for a terminal: control characters shown, never obeyed (ECMA-48, bidi overrides)."""
+"""Make untrusted text safe for a terminal: control characters (ECMA-48, bidi overrides) are shown as escapes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def escape(text: str, *, limit: int | None = None) -> str:
-    """`text` with control characters as escapes, cut after `limit` characters; line feeds stay."""
+    """Return `text` with control characters as escapes, cut after `limit` characters; line feeds are kept."""
     cut = limit is not None and len(text) > limit
     return _UNSAFE.sub(_shown, text[:limit] if cut else text) + ("…" if cut else "")
 
 
 def one_line(text: str, *, limit: int = 200) -> str:
-    """`escape`, with line feeds as escapes too."""
+    """Return `text` as `escape` does, with line feeds as escapes too."""
     return escape(text, limit=limit).replace("\n", "\\n")

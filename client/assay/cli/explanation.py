@@ -1,6 +1,6 @@
-"""`--explain ID`: what was taken as the answer, where it stands, how it was compared, and why.
+"""`--explain ID`: print what was taken as the answer, its position, how it was compared, and why.
 
-All text of the row is untrusted: control characters are shown, never sent to the terminal.
+All text of the row is untrusted: control characters are shown as escapes, never sent to the terminal.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _facts(row: Row, result: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def judged_text(row: Row, message: int | None) -> str | None:
-    """The text that a span counts in: the completion, or the content of one of its messages."""
+    """Return the text that spans refer to: the completion, or the content of one of its messages."""
     completion = row.value("completion")
     if isinstance(completion, list) and message is not None and 0 <= message < len(completion):
         content = completion[message].get("content")

@@ -1,4 +1,4 @@
-"""Files that commands read and write, standard streams among them. Imports no client."""
+"""Open files and standard streams for commands. Imports no client."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import BinaryIO
 from assay.cli.errors import Unusable
 
 STREAM = "-"
-"""Standard input, or standard output."""
+"""The name of standard input or standard output."""
 
 
 def is_parquet(name: str) -> bool:
-    """Return whether a file's name says Parquet."""
+    """Return whether a file name has the Parquet suffix."""
     return name.endswith((".parquet", ".pq"))
 
 
 def total_bytes(name: str) -> int | None:
-    """Return the size of the input in bytes, where it can be known and its rows add up to it."""
+    """Return the size of the input in bytes if it is known and equals the total size of its rows, else None."""
     path = Path(name)
     return path.stat().st_size if path.is_file() and not is_parquet(name) else None
 
 
 @contextmanager
 def open_output(name: str, *, mode: str = "wb") -> Iterator[BinaryIO]:
-    """Open a file to write, or standard output. Raises `Unusable`."""
+    """Open a file, or standard output, for writing. Raises `Unusable`."""
     if name == STREAM:
         yield sys.stdout.buffer
     else:

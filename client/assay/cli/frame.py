@@ -1,8 +1,9 @@
-"""The frame of the command line: its own commands, and those that other parts bring by entry point.
+"""The root of the command line: built-in commands, and commands of other packages found by entry point.
 
-`assay.commands` maps a name to `module:function` (a typed function, or a `typer.Typer`). Nothing of
-them is imported before it is called, so `--help` is quick and works in the base install; what cannot be
-imported says which extra to install.
+The group `assay.commands` maps a name to `module:function` (a typed function, or a `typer.Typer`). A command's module
+is
+imported only when it is called, so `--help` is fast and works in the base install. If the import fails, the message
+says which extra to install.
 """
 
 from __future__ import annotations
@@ -23,40 +24,40 @@ from assay.client.errors import AssayError, DeadlineExceeded, Overloaded, Servic
 
 GROUP = "assay.commands"
 _LATER = (Overloaded, ServiceUnavailable, DeadlineExceeded)
-"""Errors after which the same command may succeed."""
+"""Errors after which the same command may succeed later."""
 
 BUILT_IN = {
     "score": ("assay.cli.commands.score:score", "Score the rows of a file."),
-    "check": ("assay.cli.commands.check:check", "Score rows that carry what is expected of them."),
-    "explain": ("assay.cli.commands.explain:explain", "Say why one completion gets its reward."),
+    "check": ("assay.cli.commands.check:check", "Score rows with an expected result and report differences."),
+    "explain": ("assay.cli.commands.explain:explain", "Explain why one completion gets its reward."),
     "verifiers": ("assay.cli.commands.verifiers:verifiers", "List the verifiers of the engine."),
     "demo": ("assay.cli.commands.demo:demo", "Score a bundled sample of real completions."),
 }
 EXTRAS = {
     "serve": ("assay[service]", "Run the scoring service."),
-    "doctor": ("assay[verify]", "Say what this host can run, and how well isolated."),
+    "doctor": ("assay[verify]", "Report what this host can run, and with which isolation."),
     "run": ("assay[verify]", "Run one program in the sandbox."),
-    "adapt": ("assay", "Print the lines that plug a trainer in."),
+    "adapt": ("assay", "Print the lines that connect a trainer."),
     "rows": ("assay", "Turn a published dataset into rows."),
-    "audit": ("assay[verify]", "Find what is wrong with rows before a run does."),
-    "rescore": ("assay[verify]", "Judge stored results again with today's verifiers."),
-    "diff": ("assay", "Say which verdicts changed between two files of results."),
-    "curate": ("assay", "Turn verified rollouts into the next stage's data."),
-    "passk": ("assay", "pass@k and maj@k per source, with confidence intervals."),
+    "audit": ("assay[verify]", "Find faults of rows before training."),
+    "rescore": ("assay[verify]", "Score stored results again with the current verifiers."),
+    "diff": ("assay", "List the verdicts that differ between two files of results."),
+    "curate": ("assay", "Turn verified rollouts into training data."),
+    "passk": ("assay", "Compute pass@k and maj@k per source, with confidence intervals."),
     "train": ("assay[train]", "Train with GRPO."),
 }
-"""Commands of other parts: the extra that brings what they import, and a line of help."""
+"""Commands of other packages: the extra they need, and a help line."""
 
 
 class Lazy(TyperCommand):
-    """A command that is imported when it is called."""
+    """A command whose module is imported when it is called."""
 
     def __init__(self, name: str, load: Callable[[], Any], summary: str) -> None:
         super().__init__(name, help=summary)
         self._load = load
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command."""
+        """Return the context of the real command."""
         return self._real().make_context(info_name, args, parent=parent, **extra)
 
     def _real(self) -> Any:
@@ -69,7 +70,7 @@ class Lazy(TyperCommand):
 
 
 class Frame(TyperGroup):
-    """All commands, each a name and a promise."""
+    """The group of all commands."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
@@ -113,7 +114,7 @@ def frame(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Score what models wrote, with verdicts that can be trusted: a reward, or an honest no verdict."""
+    """Score completions with verifiers. Each gets a reward, or an explicit *no verdict*."""
 
 
 def main() -> None:

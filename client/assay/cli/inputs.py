@@ -1,4 +1,4 @@
-"""The rows of a command's input: a JSONL file, a Parquet file, or standard input."""
+"""Open the rows of a command's input: a JSONL file, a Parquet file, or standard input."""
 
 from __future__ import annotations
 

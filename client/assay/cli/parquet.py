@@ -1,9 +1,8 @@
-"""Rows from a Parquet file, a batch at a time.
+"""Read rows from a Parquet file in batches.
 
-A string in `reference` or another field that is no text is JSON and passes byte-exact: the way to carry
-large integers and references of different shapes. In structs, null members are absent ones. Messages
-are lists of structs: a string in `completion` is always the text itself.
-Needs the extra `[batch]`.
+A string in `reference`, or in another field that is not text, is JSON and is kept byte-exact, which allows large
+integers and references of different shapes. In structs, null members count as absent. Messages are lists of structs: a
+string in `completion` is always the text itself. Requires the extra `[batch]`.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ JSON_TEXT = frozenset(ITEM_FIELDS) - TEXT
 
 
 def arrow() -> Any:
-    """The module pyarrow. Raises `Unusable` where it is not installed."""
+    """Return the module pyarrow. Raises `Unusable` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise Unusable("Parquet needs pyarrow: pip install 'assay[batch]'") from None
+        raise Unusable("Parquet requires pyarrow: pip install 'assay[batch]'") from None
     return pyarrow
 
 
 def parquet_rows(name: str) -> Iterator[Row]:
-    """The rows of a file, lazily. Raises `Unusable` naming the row."""
+    """Yield the rows of a file, lazily. Raises `Unusable` naming the row."""
     pyarrow = arrow()
     index = 0
     try:
@@ -45,7 +44,7 @@ def parquet_rows(name: str) -> Iterator[Row]:
                     yield row
                     index += 1
     except (OSError, pyarrow.ArrowException) as error:
-        raise Unusable(f"not a Parquet file that can be read ({type(error).__name__})", source=name) from None
+        raise Unusable(f"not a readable Parquet file ({type(error).__name__})", source=name) from None
 
 
 def _row(record: dict[str, Any], *, index: int, source: str) -> Row:
@@ -65,7 +64,7 @@ def _json(key: str, value: Any, index: int, source: str) -> str:
 
 
 def _present(value: Any) -> Any:
-    """`value` without null members of structs; dates and the like as text."""
+    """Return `value` without null members of structs, and with dates and similar types as text."""
     if isinstance(value, dict):
         return {key: _present(member) for key, member in value.items() if member is not None}
     if isinstance(value, list):

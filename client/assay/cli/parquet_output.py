@@ -1,9 +1,11 @@
-"""Scored rows as one Parquet file, made from the JSONL lines of a finished run.
+"""Write scored rows as one Parquet file, converted from the JSONL lines of a finished run.
 
-While a run is under way its lines stand in `OUT.partial.jsonl`, so that a Parquet run is resumed as any other. Rows
-of a Parquet input keep their columns and types; rows of a JSONL input become one column per item field (what is no
-string as JSON text) and `extra` for their own columns. `result` is a struct of what people filter by, and `json`, the
-whole result. The metadata carry a hash of the input, which `restore` checks. Needs the extra `[batch]`.
+While a run is in progress its lines are in `OUT.partial.jsonl`, so a Parquet run is resumed like any other. Rows of a
+Parquet input keep their columns and types. Rows of a JSONL input become one column per item field (JSON text for
+fields that are not strings) and `extra` for their own columns. `result` is a struct of the fields that people filter
+by,
+and `json`, the whole result. The metadata hold a hash of the input, which `restore` checks. Requires the extra
+`[batch]`.
 """
 
 from __future__ import annotations
@@ -23,21 +25,21 @@ from assay.cli.rows import SLIM, Row
 from assay.contract.item import ITEM_FIELDS
 
 PART_ROWS = 8192
-"""Rows of a row group."""
+"""Rows per row group."""
 INPUT_HASH = b"assay.input"
 _PLAIN = ("reward", "score", "outcome", "reason", "flags", "verifier", "item_key")
 _TEXT = frozenset({"id", "verifier", "prefill", "group", "run"})
 
 
 def partial(output: str) -> str:
-    """Return the name of the file that holds the lines of an unfinished run."""
+    """Return the name of the file with the lines of an unfinished run."""
     return output + ".partial.jsonl"
 
 
 def convert(rows: Iterable[Row], output: str, *, slim: bool) -> None:
-    """Write `output` from the partial file, whole or not at all, and remove the partial file.
+    """Write `output` from the partial file, completely or not at all, and remove the partial file.
 
-    Raises Unusable for an input without rows, and for lines that are not those of `rows`.
+    Raises `Unusable` for an input without rows, and for lines that do not belong to `rows`.
     """
     pa = arrow()
     digest = hashlib.sha256()
@@ -51,7 +53,7 @@ def convert(rows: Iterable[Row], output: str, *, slim: bool) -> None:
             writer = writer or pa.parquet.ParquetWriter(beside, table.schema)
             writer.write_table(table.cast(writer.schema), row_group_size=len(part))
     if writer is None:
-        raise Unusable("the input holds no rows", source=output)
+        raise Unusable("the input has no rows", source=output)
     writer.add_key_value_metadata({INPUT_HASH: digest.hexdigest()})
     writer.close()
     os.replace(beside, output)
@@ -59,9 +61,9 @@ def convert(rows: Iterable[Row], output: str, *, slim: bool) -> None:
 
 
 def restore(rows: Iterable[Row], output: str, *, slim: bool) -> None:
-    """Write the partial file again from a finished `output`, where there is one and no partial file.
+    """Recreate the partial file from a finished `output`, if that exists and the partial file does not.
 
-    Raises Unusable where `output` is not the result of these rows.
+    Raises `Unusable` if `output` is not the result of these rows.
     """
     if os.path.exists(partial(output)) or not os.path.exists(output):
         return
@@ -79,7 +81,7 @@ def restore(rows: Iterable[Row], output: str, *, slim: bool) -> None:
                 lines.write((row.output_text(text, slim=slim) + "\n").encode())
         if digest.hexdigest() != expected or next(source, None) is not None:
             os.remove(beside)
-            raise Unusable("holds results of another input; start afresh", source=output)
+            raise Unusable("contains results of another input; start again without --resume", source=output)
     os.replace(beside, partial(output))
 
 
@@ -109,7 +111,7 @@ def _table(pa: Any, rows: list[Row], *, slim: bool) -> Any:
 
 
 def _slices(rows: list[Row]) -> Iterator[Any]:
-    """Yield the records of `rows`, neighbours of one batch together."""
+    """Yield the records of `rows` as slices of their Arrow batches."""
     for _, run in groupby(rows, key=lambda row: id(row.origin[0])):
         neighbours = list(run)
         batch, first = neighbours[0].origin

@@ -1,8 +1,8 @@
-"""Rows in, rows and answers out, in order, with a bounded window of requests under way.
+"""Score rows in order, with a bounded number of requests in flight.
 
-A pipe is read in a thread, so that a slow one does not hold up what is in flight; a file is read in
-place, for two threads that take turns cost more than the reading.
-Bad input ends the run only after every row before it is through.
+A pipe is read in a thread, so that a slow writer does not delay requests in flight. A file is read directly, because
+switching between two threads costs more than the reading. An invalid row ends the run only after every row before it
+is finished.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from assay.client.deadline import Deadline
 
 @dataclass(frozen=True)
 class Scored:
-    """A chunk of rows; the answers of those that were sent, by row index."""
+    """A chunk of rows, with the answers of those that were sent, by row index."""
 
     rows: list[Row]
     answers: dict[int, Answer]
 
     def count(self, summary: Summary) -> None:
-        """Add the answers to a summary; rows that were settled before are in it already."""
+        """Add the answers to a summary. Rows settled by an earlier run are already in it."""
         for answer in self.answers.values():
             summary.add(answer.fields)
 
@@ -45,7 +45,7 @@ async def score_rows(
     defaults: bytes | None = None,
     slow: bool = False,
 ) -> AsyncIterator[Scored]:
-    """Score the rows that are not settled."""
+    """Score the rows that are not settled, and yield all rows in chunks, in order."""
     guarded = Guarded(rows)
 
     async def score(chunk: list[Row]) -> Scored:
@@ -58,7 +58,7 @@ async def score_rows(
 
 
 class Guarded:
-    """Rows up to the first that cannot be used; the fault is kept for later."""
+    """Iterates over rows up to the first invalid one and keeps its error."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = rows
@@ -86,7 +86,7 @@ async def _score(
 
 
 class JsonlSink:
-    """Writes one line per row, flushed chunk by chunk: a kill loses only what is in flight."""
+    """Write one line per row, flushed after each chunk, so that a kill loses only what is in flight."""
 
     def __init__(self, stream: BinaryIO, *, slim: bool) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress on stderr: a progress bar on a terminal, otherwise a line from time to time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EVERY_S = 10.0
 
 
 class Progress:
-    """Counts rows; `total_bytes` of the input, where known, says how far along we are."""
+    """Show progress. `total_bytes`, the input's size if known, gives the share that is done."""
 
     def __init__(self, *, total_bytes: int | None, quiet: bool = False) -> None:
         self._total = total_bytes
@@ -34,7 +34,7 @@ class Progress:
             self._line()
 
     def add(self, *, rows: int, size: int) -> None:
-        """Count rows that are written."""
+        """Count rows that have been written."""
         self._rows += rows
         self._bytes += size
         if self._bar is not None:
@@ -57,6 +57,10 @@ def _bar() -> Any:
 
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"),
-        TimeRemainingColumn(), console=console, transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[rows]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )

@@ -1,9 +1,10 @@
-"""`--resume`: what an earlier run left behind, checked line by line against the input.
+"""`--resume`: check the output of an earlier run line by line against the input, and continue it.
 
-Every complete line of the output must start with the input row of its place, and its verifiers must be
-the ones that are there now; else nothing is touched and the run is refused. A torn last line is cut.
-First the missing rows are appended; then, in a second pass into a file beside it that replaces the
-output at the end, rows whose null is retryable are scored again. A kill at any moment loses only work.
+Every complete line of the output must start with the input row at its position, and its verifier versions must be those
+of the engine; otherwise nothing is changed and the run is refused. An incomplete last line is removed. First the
+missing
+rows are appended. Then rows with a retryable null are scored again, into a second file that replaces the output at the
+end. A kill at any moment loses only work in flight.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from assay.contract.rawjson import NotJson, whole_object
 
 @dataclass
 class Survey:
-    """What is there: `rows` complete lines in `size` bytes, and which are to be scored again."""
+    """The state of an earlier output: `rows` complete lines in `size` bytes, and the rows to score again."""
 
     rows: int = 0
     size: int = 0
@@ -34,7 +35,7 @@ class Survey:
 
 
 def survey(output: str, rows: Iterable[Row], *, slim: bool) -> Survey:
-    """Read an earlier output beside its input. Raises `Unusable` where they do not belong together."""
+    """Compare an earlier output with its input. Raises `Unusable` if they do not belong together."""
     found = Survey()
     if not os.path.exists(output):
         return found
@@ -49,7 +50,7 @@ def survey(output: str, rows: Iterable[Row], *, slim: bool) -> Survey:
 
 
 def _complete(stream: BinaryIO) -> Iterator[bytes]:
-    """Lines that end in a line feed; the torn rest is left out."""
+    """Yield lines that end in a line feed; an incomplete last line is left out."""
     for line in stream:
         if line.endswith(b"\n"):
             yield line
@@ -59,7 +60,7 @@ def _check(found: Survey, line: bytes, row: Row, *, output: str, slim: bool) -> 
     result = result_of(line, row, slim=slim)
     if result is None:
         raise Unusable(
-            f"is not the result of line {row.line} of the input: input or --slim changed; start afresh",
+            f"is not the result of line {row.line} of the input: the input or --slim changed; start again",
             line=found.rows + 1,
             source=output,
         )
@@ -99,19 +100,19 @@ def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
 
 
 def check_version(verifier: str, offered: Mapping[str, int]) -> None:
-    """Refuse to mix verdicts of two versions of one verifier. Raises `Unusable`."""
+    """Raise `Unusable` rather than mix verdicts of two versions of one verifier."""
     name, _, version = verifier.rpartition("@")
     if name in offered and str(offered[name]) != version:
-        raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}: start afresh")
+        raise Unusable(f"the output was scored by {verifier}, the engine has {name}@{offered[name]}; start again")
 
 
 def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:
-    """The rows that have no line yet."""
+    """Yield the rows without an output line."""
     return islice(iter(rows), found.rows, None)
 
 
 def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
-    """All rows with the lines they have, except those to be scored again."""
+    """Yield all rows with their output lines, except those to be scored again."""
     again = iter(retryable)
     due = next(again, None)
     with open(output, "rb") as stream:
@@ -124,6 +125,6 @@ def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Itera
 
 
 def cut(output: str, size: int) -> None:
-    """Cut a torn tail."""
+    """Remove an incomplete last line."""
     if os.path.exists(output):
         os.truncate(output, size)

@@ -1,8 +1,8 @@
-"""Rows of a file: each line one JSON object, kept as its own text and the spans of its members.
+"""Rows of a file: each line is one JSON object, kept as its text and the spans of its members.
 
-Nothing is decoded that need not be: the item that is sent and the line that is written are made of raw
-slices, so integers, floats and key order pass byte-exact. Memory is that of the rows in flight.
-An `id` names a row for people; what travels is the row's index, so a file may repeat ids.
+Only what is needed is decoded: the item that is sent and the line that is written are composed of raw slices, so
+integers, floats and key order stay byte-exact. Memory is bounded by the rows in flight. `id` names a row for people;
+the row's index is sent instead, so a file may repeat ids.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from assay.contract.rawjson import NotJson, member_spans, split_object
 LONGEST_LINE = 256 << 20
 """Bytes."""
 SLIM = frozenset({"completion", "prompt", "reference", "result"})
-"""Members that `--slim` leaves out (`result` is always written anew)."""
+"""Members that `--slim` omits (`result` is always written anew)."""
 _SENT = frozenset(ITEM_FIELDS) - {"id", "reference"}
 
 
 @dataclass(slots=True)
 class Row:
-    """One row. `settled` is its finished output line, where an earlier run scored it."""
+    """One row. `settled` is its finished output line, if an earlier run scored it."""
 
     index: int
     line: int
@@ -38,25 +38,25 @@ class Row:
     group: str | None
     settled: str | None = None
     origin: Any = None
-    """The record that a Parquet row came from."""
+    """The record of a Parquet row."""
 
     @property
     def size(self) -> int:
-        """Bytes, roughly: what the request will weigh."""
+        """Approximate size in bytes of its item in a request."""
         return 0 if self.settled is not None else len(self.text)
 
     def raw(self, name: str) -> str | None:
-        """The raw JSON of a member."""
+        """Return the raw JSON of a member."""
         span = self.spans.get(name)
         return None if span is None else self.text[span[0] : span[1]]
 
     def value(self, name: str) -> Any:
-        """A member, decoded."""
+        """Return the decoded value of a member."""
         raw = self.raw(name)
         return None if raw is None else json.loads(raw)
 
     def item(self, *, explain: bool = False) -> Encoded:
-        """The item, its id the row's index."""
+        """Return the item, with the row's index as id."""
         text = self.text
         fields = [f'"{name}":{text[start:end]}' for name, (start, end) in self.spans.items() if name in _SENT]
         if explain:
@@ -71,7 +71,7 @@ class Row:
         )
 
     def head(self, *, slim: bool) -> str:
-        """What the output line starts with: the row as it is, or without its large members."""
+        """Return the start of the output line: the row unchanged, or without its large members."""
         if not slim and "result" not in self.spans:
             return self.text[: next(reversed(self.spans.values()))[1]] if self.spans else "{"
         kept = (name for name in self.spans if name not in SLIM and (slim or name != "result"))
@@ -80,7 +80,7 @@ class Row:
         return "{" + ",".join(f"{json.dumps(name)}:{self.raw(name)}" for name in kept)
 
     def output(self, answer: Answer, *, slim: bool) -> str:
-        """Return the output line: the row with its result spliced in before the closing brace."""
+        """Return the output line: the row with its result inserted before the closing brace."""
         return self.output_text(self.result(answer), slim=slim)
 
     def output_text(self, result: str, *, slim: bool) -> str:
@@ -90,7 +90,7 @@ class Row:
         return f'{head}{comma}"result":{result}}}'
 
     def result(self, answer: Answer) -> str:
-        """The result's text, carrying the row's own id (its index where it has none)."""
+        """Return the result's text with the row's own id (or its index if it has none)."""
         raw = self.raw("id")
         if raw is None or raw == "null":
             return answer.text
@@ -103,7 +103,7 @@ class Row:
 
 
 def read_rows(lines: BinaryIO, *, source: str) -> Iterator[Row]:
-    """The rows of a JSONL stream, lazily; blank lines are skipped. Raises `Unusable` naming the line."""
+    """Yield the rows of a JSONL stream, lazily; blank lines are skipped. Raises `Unusable` naming the line."""
     index = 0
     for number, line in enumerate(_lines(lines, source=source), 1):
         if line.isspace() or not line:
@@ -113,7 +113,7 @@ def read_rows(lines: BinaryIO, *, source: str) -> Iterator[Row]:
 
 
 def parse_row(data: bytes, *, index: int, line: int, source: str) -> Row:
-    """One row. Raises `Unusable`."""
+    """Parse one row. Raises `Unusable`."""
     try:
         text = data.decode("utf-8-sig" if index == 0 else "utf-8").strip()
         spans = member_spans(text)
@@ -138,7 +138,7 @@ def parse_row(data: bytes, *, index: int, line: int, source: str) -> Row:
 
 
 def _string(text: str, span: tuple[int, int] | None) -> str | None:
-    """The string at `span`, or None if there is none."""
+    """Return the string at `span`, or None if there is none."""
     if span is None or text[span[0]] != '"':
         return None
     raw = text[span[0] + 1 : span[1] - 1]

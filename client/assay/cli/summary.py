@@ -1,7 +1,7 @@
-"""The closing table: per verifier, what its rows amounted to. Constant memory, whatever the file's size.
+"""The closing summary table, one line per verifier. Constant memory for files of any size.
 
-Times are wall milliseconds of the verifier (`timing.run_ms`), in buckets 5 % apart; cached ones are
-left out. A mean reward is over the rows that have a verdict: null is never read as 0.
+Times are wall milliseconds of the verifier (`timing.run_ms`), in buckets 5 % apart, without cached results. The mean
+reward is over the rows with a verdict: null is never counted as 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from assay.cli.escape import one_line
 
 _STEP = math.log(1.05)
 COLUMNS = (
-    "verifier", "rows", "mean reward", "correct", "incorrect", "partial", "shaped", "no verdict",
-    "p50 ms", "p95 ms",
-)  # fmt: skip
+    "verifier",
+    "rows",
+    "mean reward",
+    "correct",
+    "incorrect",
+    "partial",
+    "shaped",
+    "no verdict",
+    "p50 ms",
+    "p95 ms",
+)
 _OUTCOMES = ("correct", "incorrect", "partial", "shaped", "no_verdict")
 
 
 class Quantiles:
-    """A histogram on a logarithmic scale: quantiles within 5 %."""
+    """A histogram on a logarithmic scale that gives quantiles within 5 %."""
 
     def __init__(self) -> None:
         self._buckets: Counter[int] = Counter()
@@ -33,7 +41,7 @@ class Quantiles:
         self._buckets[math.floor(math.log(max(value, 1e-3)) / _STEP)] += 1
 
     def at(self, share: float) -> float | None:
-        """The value below which `share` of all lie; None if there are none."""
+        """Return the value below which `share` of all values lie, or None if there are none."""
         total = self._buckets.total()
         seen = 0
         for bucket in sorted(self._buckets):
@@ -45,7 +53,7 @@ class Quantiles:
 
 @dataclass
 class Tally:
-    """One verifier's rows."""
+    """Counts of one verifier's rows."""
 
     rows: int = 0
     rewards: float = 0.0
@@ -64,7 +72,7 @@ class Tally:
                 self.times.add((result.get("timing") or {}).get("run_ms") or 0.0)
 
     def cells(self, name: str) -> list[str]:
-        """The row of the table."""
+        """Return the cells of its table row."""
         mean = f"{self.rewards / self.rewarded:.4f}" if self.rewarded else "-"
         quantiles = (self.times.at(0.5), self.times.at(0.95))
         times = ["-" if value is None else f"{value:.2f}" for value in quantiles]
@@ -72,7 +80,7 @@ class Tally:
 
 
 class Summary:
-    """All verifiers of a run."""
+    """Counts per verifier and per error of a run."""
 
     def __init__(self) -> None:
         self.tallies: dict[str, Tally] = {}
@@ -81,7 +89,7 @@ class Summary:
 
     @property
     def rows(self) -> int:
-        """Rows that have a result."""
+        """Number of rows with a result."""
         return sum(tally.rows for tally in self.tallies.values())
 
     def add(self, result: Mapping[str, Any]) -> None:
@@ -97,7 +105,7 @@ class Summary:
             self.retryable += bool(error.get("retryable"))
 
     def print(self, out: TextIO) -> None:
-        """Write the table, and a line per kind of error."""
+        """Write the table, and a line per error code."""
         rows = [tally.cells(one_line(name)) for name, tally in sorted(self.tallies.items())]
         write_table(out, COLUMNS, rows)
         for code, count in sorted(self.errors.items()):
@@ -105,7 +113,7 @@ class Summary:
 
 
 def write_table(out: TextIO, columns: Iterable[str], rows: Iterable[list[str]]) -> None:
-    """Columns aligned: the first to the left, the others to the right."""
+    """Write an aligned table: the first column to the left, the others to the right."""
     table = [list(columns), *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:

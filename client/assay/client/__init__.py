@@ -1,4 +1,4 @@
-"""The client: one Client over transports, and the frame of the command line."""
+"""The client: `Client` and `AsyncClient` over transports (HTTP, gRPC, embedded engine)."""
 
 from assay.client._async import AsyncClient
 from assay.client._sync import Client

@@ -1,8 +1,8 @@
-"""The asynchronous face: batches in, results out in order, over one or several URLs.
+"""The asynchronous client: batches in, results out in order, over one or several URLs.
 
-Connections belong to one process and one event loop. After a `fork`, or under another loop, the client
-opens its own anew; the old ones are left to their owner. A transport object given by the caller is used
-as it is.
+Connections belong to one process and one event loop. After a `fork`, or in another event loop, the client opens its own
+connections; the old ones are left to the process or loop that opened them. A transport object given by the caller is
+used as it is.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _VERIFIERS = TypeAdapter(list[VerifierInfo])
 
 
 class AsyncClient:
-    """Scores completions, in this process (`embedded:`) or on a service (`http://…`, `unix:/…`).
+    """Score completions in this process (`embedded:`) or on a service (`http://…`, `unix:/…`).
 
     Args:
-        url: where the engine is; several URLs are one service, with fail-over.
-        api_key: bearer token; default: the environment's `ASSAY_API_KEY`.
-        deadline_s: seconds for a whole call; items not started by then come back as `deadline`.
-        max_in_flight: requests under way at once.
-        chunk_items, chunk_bytes: size of a request; a group is never split unless it alone is larger.
-        tries: how often a chunk is sent while no URL answers, before `ServiceUnavailable`.
-        share_references: upload a large reference once where several items share it (HTTP).
-        transport: a transport of your own instead of a URL, such as `MemoryTransport`.
+        url: where the engine is; several URLs are replicas of one service, used with fail-over.
+        api_key: bearer token; default: the environment variable `ASSAY_API_KEY`.
+        deadline_s: seconds for a whole call; items not started by then have error `deadline`.
+        max_in_flight: maximum number of concurrent requests.
+        chunk_items, chunk_bytes: maximum size of a request; a group is split only if it alone is larger.
+        tries: how often a chunk is sent while no URL answers, before `ServiceUnavailable` is raised.
+        share_references: upload a large reference once if several items share it (HTTP only).
+        transport: a transport object instead of a URL, such as `MemoryTransport`.
         options: further options of the transport (embedded: `plugins=["my_rewards.py"]`, …).
     """
 
@@ -64,7 +64,7 @@ class AsyncClient:
         **options: Any,
     ) -> None:
         if max_in_flight < 1 or chunk_items < 1 or chunk_bytes < 1 or tries < 1:
-            raise ConfigurationError("max_in_flight, chunk_items, chunk_bytes and tries are at least 1")
+            raise ConfigurationError("max_in_flight, chunk_items, chunk_bytes and tries must be at least 1")
         self._urls = [url] if isinstance(url, str) else list(url)
         if not self._urls:
             raise ConfigurationError("no URL given")
@@ -84,7 +84,7 @@ class AsyncClient:
         defaults: Mapping[str, Any] | None = None,
         deadline_s: float | None = None,
     ) -> list[Result]:
-        """One result per item, in the order of the items.
+        """Return one result per item, in the order of the items.
 
         Raises `RequestRefused`, `Overloaded`, `ServiceUnavailable`, `DeadlineExceeded`, `ProtocolError`.
         """
@@ -96,9 +96,10 @@ class AsyncClient:
     async def score_until_verdict(
         self, items: Iterable[ItemLike], *, deadline_s: float, chunk_items: int | None = None
     ) -> list[Result]:
-        """Return one result per item, in order, by the deadline; send again what has no verdict until then.
+        """Return one result per item, in order, by the deadline. Items with a retryable null are sent again until then.
 
-        An outage is not raised: what has no verdict by the deadline is a retryable result that says why. Raises
+        An outage is not raised: an item without a verdict at the deadline has a retryable result that gives the cause.
+        Raises
         `RequestRefused` and `ProtocolError`.
         """
         encoded = encode_items(items)
@@ -113,7 +114,7 @@ class AsyncClient:
         return [found[item.id].result() for item in encoded]
 
     async def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
-        """The result of one item."""
+        """Return the result of one item."""
         return (await self.score([item], deadline_s=deadline_s))[0]
 
     async def stream(
@@ -123,7 +124,7 @@ class AsyncClient:
         defaults: Mapping[str, Any] | None = None,
         deadline_s: float | None = None,
     ) -> AsyncIterator[Result]:
-        """Results as they are ready, a group's together where the service can; each item exactly once."""
+        """Yield results as they are ready, each item exactly once; a group's together if the service supports it."""
         requests = self._cut(encode_items(items), defaults, deadline_s, self._size)
         queue: asyncio.Queue[Answer | None] = asyncio.Queue(self._max_in_flight * 256)
         core = self.core()
@@ -150,20 +151,20 @@ class AsyncClient:
             await asyncio.gather(producer, return_exceptions=True)
 
     async def verifiers(self) -> list[VerifierInfo]:
-        """The verifiers that the engine offers, with the JSON schema of each one's reference."""
+        """Return the verifiers that the engine offers, with the JSON schema of each one's reference."""
         body = await self.get("/v1/verifiers")
         try:
             listing = json.loads(body)
             return _VERIFIERS.validate_python(listing["verifiers"] if isinstance(listing, dict) else listing)
         except (ValueError, KeyError, ValidationError):
-            raise ProtocolError("the list of verifiers is not the contract's") from None
+            raise ProtocolError("the list of verifiers does not follow the contract") from None
 
     async def get(self, path: str) -> bytes:
-        """The JSON at `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/isolation` or `/healthz`."""
         return await self.core().get(path, Deadline(self._deadline_s))
 
     async def aclose(self) -> None:
-        """Let connections and processes go; the client may be used again afterwards."""
+        """Close connections and processes. The client may be used again afterwards."""
         core, self._opened = self._opened, None
         if core is not None and self._home == (os.getpid(), asyncio.get_running_loop()):
             await core.endpoints.aclose()
@@ -177,7 +178,7 @@ class AsyncClient:
         await self.aclose()
 
     def core(self) -> Core:
-        """The core of this process and loop."""
+        """Return the core of this process and loop."""
         home = (os.getpid(), asyncio.get_running_loop())
         if self._opened is None or self._home != home:
             own = [] if self._transport is None else [self._transport]

@@ -1,7 +1,7 @@
-"""An item that is larger than any request may be: settled by the client, as the service would.
+"""Result of an item that is larger than any request may be, decided by the client as the service would.
 
-The items of a request that is refused for its size are sent alone. If that of one item is refused again, the part
-of it that is large decides: a completion is the model's doing (reward 0), anything else is the row's fault (no
+The items of a request that is refused for its size are sent one by one. If an item's own request is refused too, the
+part that is large decides: a large completion is the model's fault (reward 0), anything else is the row's fault (no
 verdict).
 """
 
@@ -31,7 +31,7 @@ def settled(item: Encoded) -> Answer:
         reason = Reason.TOO_LARGE.value
         fields |= {"reward": 0.0, "score": 0.0, "outcome": "incorrect", "reason": reason}
     else:
-        message = "the item is larger than a request may be"
+        message = "the item exceeds the maximum size of a request"
         error = {"code": ErrorCode.INVALID_ITEM.value, "message": message, "retryable": False}
         fields |= {"reward": None, "score": None, "outcome": "no_verdict", "reason": error["code"], "error": error}
     fields |= {"flags": [], "verifier": "", "timing": {}, "cached": False}

@@ -1,7 +1,7 @@
-"""Score until there is a verdict: the retry layer of trainers, which cannot use an exception or a null.
+"""Score until there is a verdict: the retry layer for trainers, which cannot handle an exception or a null.
 
-An item whose null is retryable is sent again, and so is everything while no service answers, until the deadline.
-What has no verdict by then comes back as a retryable result that says why; an outage is never raised.
+An item with a retryable null is sent again, and so is everything while no service answers, until the deadline. An item
+without a verdict by then has a retryable result that gives the cause; an outage is never raised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Score = Callable[[Chunk], Awaitable[list[Answer]]]
 
 
 async def score_until_verdict(chunk: Chunk, score: Score) -> list[Answer]:
-    """Return one answer per item, in order. Raises RequestRefused, ProtocolError and ConfigurationError."""
+    """Return one answer per item, in order. Raises `RequestRefused`, `ProtocolError` and `ConfigurationError`."""
     answers: dict[str, Answer] = {}
     missing, pause, why = chunk, FIRST_PAUSE_S, "not sent before the deadline"
     try:
@@ -39,7 +39,7 @@ async def score_until_verdict(chunk: Chunk, score: Score) -> list[Answer]:
 
 
 def _unanswered(name: str, why: str) -> Answer:
-    """Return the result of an item for which no service gave an answer."""
+    """Return the result of an item for which no service returned an answer."""
     code = ErrorCode.SERVICE_UNAVAILABLE.value
     error = {"code": code, "message": why, "retryable": True}
     fields: dict[str, object] = {

@@ -1,7 +1,7 @@
-"""The synchronous face: the asynchronous one, run on an event loop in a thread of its own.
+"""The synchronous client: runs the asynchronous one on an event loop in a background thread.
 
-The thread starts with the first call and is a daemon. After a `fork` the child starts its own.
-Safe to use from several threads, and from inside a running event loop (it blocks that loop).
+The thread starts with the first call and is a daemon. After a `fork` the child starts its own. Safe to use from several
+threads, and from inside a running event loop (which it blocks).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run to the end and return its result; an interrupt here cancels it there."""
+        """Run a coroutine to its end and return its result; an interrupt here cancels the coroutine."""
         future = self.submit(work)
         try:
             return future.result()
@@ -41,18 +41,18 @@ class LoopThread:
             raise
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start it there; cancelling the future cancels it."""
+        """Schedule a coroutine; cancelling the future cancels it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """End the thread."""
+        """Stop the loop and join the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
 class Client:
-    """Scores completions; see `AsyncClient` for the arguments.
+    """Score completions synchronously; see `AsyncClient` for the arguments.
 
     >>> with Client("embedded:") as client:
     ...     client.score_one({"verifier": "exact", "completion": "#### 7", "reference": {...}}).reward
@@ -70,11 +70,11 @@ class Client:
         defaults: Mapping[str, Any] | None = None,
         deadline_s: float | None = None,
     ) -> list[Result]:
-        """One result per item, in the order of the items."""
+        """Return one result per item, in the order of the items."""
         return self._run(self._client.score(items, defaults=defaults, deadline_s=deadline_s))
 
     def score_one(self, item: ItemLike, *, deadline_s: float | None = None) -> Result:
-        """The result of one item."""
+        """Return the result of one item."""
         return self._run(self._client.score_one(item, deadline_s=deadline_s))
 
     def stream(
@@ -84,7 +84,7 @@ class Client:
         defaults: Mapping[str, Any] | None = None,
         deadline_s: float | None = None,
     ) -> Iterator[Result]:
-        """Results as they are ready."""
+        """Yield results as they are ready."""
         results = self._client.stream(items, defaults=defaults, deadline_s=deadline_s)
         try:
             while (result := self._run(_next(results))) is not None:
@@ -93,22 +93,22 @@ class Client:
             self._run(_close(results))
 
     def verifiers(self) -> list[VerifierInfo]:
-        """The verifiers that the engine offers."""
+        """Return the verifiers that the engine offers."""
         return self._run(self._client.verifiers())
 
     def get(self, path: str) -> bytes:
-        """The JSON at `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/isolation` or `/healthz`."""
         return self._run(self._client.get(path))
 
     def submit(self, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Run `work(client)` on the loop of this client's own; waits for nothing, from any thread or loop.
+        """Schedule `work(client)` on this client's own loop, from any thread or loop, and return at once.
 
         The connections then outlive the caller's loop: `await asyncio.wrap_future(client.submit(...))`.
         """
         return self._running().submit(work(self._client))
 
     def close(self) -> None:
-        """Let connections, processes and the thread go; the client may be used again afterwards."""
+        """Close connections, processes and the thread. The client may be used again afterwards."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None and thread.pid == os.getpid():

@@ -1,4 +1,4 @@
-"""Answers read back: every id exactly once, each result kept as its own JSON text beside its fields."""
+"""Parse answers: every id exactly once, each result kept as its own JSON text beside its fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIRST = re.compile(r'\s*\{\s*"results"\s*:\s*').match
 
 @dataclass(frozen=True)
 class Answer:
-    """One result: its JSON object as the service wrote it, and decoded."""
+    """One result: its JSON text as the service wrote it, and its fields."""
 
     id: str
     text: str
@@ -26,27 +26,27 @@ class Answer:
 
     @property
     def error_code(self) -> str | None:
-        """Code of the error of a no-verdict."""
+        """The error code if there is no verdict."""
         error = self.fields.get("error")
         return error.get("code") if isinstance(error, dict) else None
 
     @property
     def retryable(self) -> bool:
-        """Whether it is a null that may become a verdict if the item is sent again."""
+        """Whether the reward is a null that may become a verdict if the item is sent again."""
         error = self.fields.get("error")
         return isinstance(error, dict) and error.get("retryable") is True
 
     def result(self) -> Result:
-        """The result as a model. Raises `ProtocolError`."""
+        """Return the result as a model. Raises `ProtocolError`."""
         try:
             return Result.model_validate(self.fields)
         except ValidationError as error:
             where = ".".join(str(part) for part in error.errors()[0]["loc"])
-            raise ProtocolError(f"a result is not the contract's (field {where})") from None
+            raise ProtocolError(f"a result does not follow the contract (field {where})") from None
 
 
 def read_answers(body: bytes) -> list[Answer]:
-    """The results of a ScoreResponse. Raises `ProtocolError`."""
+    """Return the results of a ScoreResponse. Raises `ProtocolError`."""
     try:
         text = body.decode()
         start = _results(text)
@@ -56,18 +56,18 @@ def read_answers(body: bytes) -> list[Answer]:
 
 
 def _results(text: str) -> int:
-    """Where the array of results starts: first in the object, as services write it, or anywhere."""
+    """Return the offset of the array of results: the first member, as services write it, or anywhere in the object."""
     first = _FIRST(text)
     if first is not None and text.rstrip().endswith("}"):
         return first.end()
     members, _ = split_object(text)
     if "results" not in members:
-        raise NotJson("no results")
+        raise NotJson("results are missing")
     return members["results"][1]
 
 
 def read_line(line: bytes) -> Answer | int:
-    """A line of a stream: a result, or the count of the last line. Raises `ProtocolError`."""
+    """Return a line of a stream as a result, or the count of the last line. Raises `ProtocolError`."""
     try:
         text = line.decode()
         members, end = split_object(text, numbers=True)
@@ -82,7 +82,7 @@ def read_line(line: bytes) -> Answer | int:
 
 
 def by_id(answers: Iterable[Answer], asked: Sequence[str]) -> dict[str, Answer]:
-    """The answers by id. Raises `ProtocolError` unless every id asked for came back exactly once."""
+    """Return the answers by id. Raises `ProtocolError` unless every id asked for came back exactly once."""
     found: dict[str, Answer] = {}
     for answer in answers:
         if answer.id in found:

@@ -1,7 +1,7 @@
-"""Requests cut from a flow of items: at most so many items, or about so many bytes; groups stay whole.
+"""Cut a sequence of items into requests of limited item count and bytes; groups stay whole.
 
-A group is split only if it alone is over the limit. In a list, a group's items are first brought
-together; in a file, only neighbours of one group can be.
+A group is split only if it alone exceeds the limit. In a list, the items of a group are first brought together; in a
+file, only adjacent items of a group stay together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CHUNK_BYTES = 1 << 20
 
 
 class Sized(Protocol):
-    """What a chunk is made of."""
+    """An element of a chunk."""
 
     @property
     def group(self) -> str | None:
@@ -23,14 +23,14 @@ class Sized(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
 
 
 T = TypeVar("T", bound=Sized)
 
 
 def gathered(items: Iterable[T]) -> list[T]:
-    """The items with those of a group side by side, groups in the order of their first item."""
+    """Return the items with those of each group adjacent, groups in the order of their first item."""
     places: dict[object, list[T]] = {}
     for index, item in enumerate(items):
         places.setdefault(index if item.group is None else item.group, []).append(item)
@@ -53,7 +53,7 @@ def chunks(items: Iterable[T], *, max_items: int = CHUNK_ITEMS, max_bytes: int =
 
 
 def _units(items: Iterable[T], *, max_items: int, max_bytes: int) -> Iterator[list[T]]:
-    """What travels together: one item, or one group; a group over the limit in pieces."""
+    """Yield units that are sent together: one item, or one group; a group over the limit in pieces."""
     for group, members in groupby(items, key=lambda item: item.group):
         if group is None:
             yield from ([item] for item in members)

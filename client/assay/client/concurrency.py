@@ -1,4 +1,4 @@
-"""Bounded concurrency: one ordered window of jobs, and one pool without an order."""
+"""Bounded concurrency: an ordered window of jobs, and an unordered pool."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ async def in_order(
     window: int,
     read_in_thread: bool = False,
 ) -> AsyncIterator[T]:
-    """Yield the result of `work` for each job, in the order of the jobs, with at most `window` under way.
+    """Yield the result of `work` for each job, in the order of the jobs, with at most `window` running.
 
-    `read_in_thread` takes the next job in a thread, for sources that block. The first exception, of `jobs` or of
-    `work`, is raised in its place; whatever is under way then is cancelled.
+    `read_in_thread` reads the next job in a thread, for sources that block. The first exception, from `jobs` or `work`,
+    is
+    raised at its place in the order; running jobs are then cancelled.
     """
     source = iter(jobs)
     pending: deque[asyncio.Task[T]] = deque()

@@ -1,8 +1,8 @@
-"""One chunk to one verdict each: fail-over, retries, references by hash. Async; both faces stand on it.
+"""Send one chunk and return its answers: fail-over, retries, references by hash. Used by both clients.
 
-Scoring is pure, so what failed is simply sent again: to another URL at once, or to the same one when it
-has rested. Patience is a number of tries per kind of fault; the deadline ends it earlier. A refusal
-(4xx) and an answer that breaks the contract are never retried.
+Scoring has no side effects, so a failed request is sent again: to another URL at once, or to the same one after its
+back-off. Each kind of fault has a limited number of tries; the deadline may end them earlier. A refusal (4xx) and an
+answer that breaks the contract are never retried.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.contract.codes import ErrorCode
 
 SHARED_REFERENCE_BYTES = 4096
 REFERENCE_TRIES = 3
-"""An uploaded reference may be forgotten (restart, eviction); after this many answers it travels inline."""
+"""After this many answers of `unknown_reference` (restart, eviction) an uploaded reference is sent inline."""
 
 
 class Cut(ServiceUnavailable):
@@ -30,18 +30,18 @@ class Cut(ServiceUnavailable):
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """How long the client bears with a service; `share_references` uploads large ones once."""
+    """Retry limits of the client; `share_references` uploads large references once."""
 
     unavailable_tries: int = 6
     unavailable_s: float = 30.0
-    """Seconds for which no URL has given an answer, whatever the number of tries."""
+    """Maximum number of seconds without an answer from any URL, whatever the number of tries."""
     overloaded_tries: int = 120
     share_references: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """Items of one request, and what goes with all of them."""
+    """The items of one request, and the fields that apply to all of them."""
 
     items: Sequence[Encoded]
     deadline: Deadline
@@ -49,16 +49,16 @@ class Chunk:
 
     @property
     def ids(self) -> list[str]:
-        """Ids in order."""
+        """The ids in order."""
         return [item.id for item in self.items]
 
     def only(self, ids: set[str]) -> Chunk:
-        """The same request for some of its items."""
+        """Return the same request with only some of its items."""
         return replace(self, items=[item for item in self.items if item.id in ids])
 
     def body(self, *, by_digest: frozenset[str] | set[str]) -> bytes:
-        """A ScoreRequest; references whose digest is in `by_digest` are named by it."""
-        # The digest costs a hash of each reference: it is not asked for where nothing is shared.
+        """Return a ScoreRequest as JSON. References with a digest in `by_digest` are sent as that digest."""
+        # The digest requires a hash of each reference, so it is computed only if something is shared.
         named = [bool(by_digest) and item.digest in by_digest for item in self.items]
         items = b",".join(item.body(by_digest=by) for item, by in zip(self.items, named, strict=True))
         defaults = b',"defaults":%s' % self.defaults if self.defaults else b""
@@ -68,21 +68,21 @@ class Chunk:
 
 
 class Core:
-    """Sends chunks. Holds no state but the endpoints."""
+    """Sends chunks. Its only state is the endpoints."""
 
     def __init__(self, endpoints: Endpoints, policy: Policy) -> None:
         self.endpoints = endpoints
         self._policy = policy
 
     async def score(self, chunk: Chunk) -> list[Answer]:
-        """Return the answers, in the order of the items. Raises AssayError."""
+        """Return the answers in the order of the items. Raises `AssayError`."""
         try:
             return await self._score_whole(chunk)
         except RequestRefused as refusal:
             return await self._one_by_one(chunk, refusal)
 
     async def _one_by_one(self, chunk: Chunk, refusal: RequestRefused) -> list[Answer]:
-        """Send the items of a request that was refused for its size alone. Raises any other refusal."""
+        """Send the items of a request that was refused for its size one by one. Raises any other refusal."""
         if not too_large(refusal):
             raise refusal
         if len(chunk.items) == 1:
@@ -103,7 +103,7 @@ class Core:
         return [found[name] for name in chunk.ids]
 
     async def stream(self, chunk: Chunk) -> AsyncIterator[Answer]:
-        """The answers as they are ready; what a cut stream left out is asked for again."""
+        """Yield the answers as they are ready; items missing from a stream that was cut are requested again."""
         missing = set(chunk.ids)
         patience = Counter[type[AssayError]]()
         while missing:
@@ -124,7 +124,7 @@ class Core:
                 return
 
     async def get(self, path: str, deadline: Deadline) -> bytes:
-        """GET from the first endpoint that answers."""
+        """Return the body of a GET from the first endpoint that answers."""
         patience = Counter[type[AssayError]]()
         while True:
             endpoint = await self.endpoints.ready(deadline)
@@ -171,7 +171,7 @@ class Core:
                 return
 
     async def _share(self, endpoint: Endpoint, chunk: Chunk) -> set[str]:
-        """Upload large references that several items share; digests of those that are there."""
+        """Upload large references that several items share, and return the digests that the endpoint has."""
         if not (self._policy.share_references and getattr(endpoint.transport, "shares_references", False)):
             return set()
         large = [item for item in chunk.items if len(item.reference or b"") > SHARED_REFERENCE_BYTES]
@@ -186,7 +186,7 @@ class Core:
         return set(shared)
 
     def _bear(self, fault: AssayError, endpoint: Endpoint, patience: Counter[type[AssayError]]) -> None:
-        """Rest the endpoint; raise the fault once patience is spent."""
+        """Back off the endpoint, or raise the fault if its tries are used up."""
         endpoint.failed(fault)
         kind = Overloaded if isinstance(fault, Overloaded) else ServiceUnavailable
         limit = self._policy.overloaded_tries if kind is Overloaded else self._policy.unavailable_tries

@@ -1,4 +1,4 @@
-"""A point in time by which the caller wants an answer; `Deadline(None)` never comes."""
+"""A point in time by which the caller wants an answer; `Deadline(None)` never expires."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from assay.client.errors import DeadlineExceeded
 T = TypeVar("T")
 
 GRACE_S = 1.0
-"""The service answers `deadline` for what it could not start in time: that answer may still travel."""
+"""Extra seconds after the deadline: the service answers `deadline` for items it could not start, and that answer
+takes time.
+"""
 
 
 class Deadline:
-    """Seconds from now, on the monotonic clock."""
+    """A time limit in seconds from now, on the monotonic clock."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self) -> float | None:
-        """Seconds left, or None for ever. Raises `DeadlineExceeded`."""
+        """Return the seconds left, or None without a limit. Raises `DeadlineExceeded`."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
         if left <= 0:
-            raise DeadlineExceeded("the deadline passed before every result was there")
+            raise DeadlineExceeded("the deadline passed before all results arrived")
         return left
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, unless the deadline comes first. Raises `DeadlineExceeded`."""
+        """Sleep, or raise `DeadlineExceeded` if the deadline comes first."""
         left = self.remaining()
         if left is not None and left <= seconds:
             raise DeadlineExceeded("no service is ready before the deadline")
         await asyncio.sleep(seconds)
 
     async def bound(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await `work`, at most until a little after the deadline. Raises `DeadlineExceeded`."""
+        """Await `work` until shortly after the deadline at most. Raises `DeadlineExceeded`."""
         if self._end is None:
             return await work
         try:

@@ -1,9 +1,9 @@
-"""Several URLs, one service: the least busy one that is not resting is used next.
+"""Several URLs of one service: the least busy one that is not backed off is used next.
 
-A URL that fails rests a second, then twice as long each time; one that says `Retry-After` rests exactly
-that long. Requests that fail together are one failure. While all rest, callers wait for the first to
-wake, spread over a little jitter; but none lets its deadline pass without asking: a URL that rests for
-its failures alone is tried after a quarter of the time that is left.
+A URL that fails is backed off for a second, then twice as long each time; one that sends `Retry-After` for exactly that
+long. Concurrent failures count as one. If all URLs are backed off, callers wait for the first to be available again,
+with a little jitter. No caller lets its deadline pass without a request: a URL that is backed off only because of
+failures is probed after a quarter of the remaining time.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0
 LONGEST_ADVICE_S = 300.0
 JITTER = 0.25
 BOLD = 0.25
-"""The share of a caller's time after which a URL that rests is tried all the same."""
+"""The fraction of a caller's remaining time after which a backed-off URL is probed."""
 
 
 class Endpoint:
-    """One transport, its load, and until when it rests."""
+    """One transport with its load and back-off state."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.references: set[str] = set()
-        """Digests of the references that were uploaded here."""
+        """Digests of the references uploaded to this endpoint."""
         self.uploading = asyncio.Lock()
         self.in_flight = 0
         self.awake_at = 0.0
         self.down_since: float | None = None
-        """When it last began to give no answer; None while it does."""
+        """Time at which it stopped answering, or None while it answers."""
         self.advised = False
-        """Whether it rests because it asked for it."""
+        """Whether the back-off was requested by the service (`Retry-After`)."""
         self._failures = 0
 
     @contextmanager
@@ -53,19 +53,19 @@ class Endpoint:
             self.in_flight -= 1
 
     def worked(self) -> None:
-        """An answer came."""
+        """Record that an answer arrived."""
         self._failures = 0
         self.down_since = None
 
     def failed(self, fault: AssayError) -> None:
-        """No answer came: rest."""
+        """Record that no answer arrived, and back off."""
         now = time.monotonic()
         if not isinstance(fault, Overloaded) and self.down_since is None:
             self.down_since = now
             log.warning("%s; trying again", fault)
         if isinstance(fault, Overloaded) and fault.retry_after_s is not None:
             self.advised, rest = True, min(fault.retry_after_s, LONGEST_ADVICE_S)
-        elif now < self.awake_at:  # its neighbours have said so already
+        elif now < self.awake_at:  # a concurrent request has already recorded this failure
             return
         else:
             self._failures += 1
@@ -74,13 +74,13 @@ class Endpoint:
 
 
 class Endpoints:
-    """All URLs of one client."""
+    """The URLs of one client."""
 
     def __init__(self, transports: Sequence[Transport]) -> None:
         self.all = [Endpoint(transport) for transport in transports]
 
     async def ready(self, deadline: Deadline) -> Endpoint:
-        """The next endpoint to use. Raises `DeadlineExceeded` if none wakes in time."""
+        """Return the next endpoint to use. Raises `DeadlineExceeded` if none is available in time."""
         while True:
             left, now = deadline.remaining(), time.monotonic()
             awake = [endpoint for endpoint in self.all if endpoint.awake_at <= now]
@@ -94,7 +94,7 @@ class Endpoints:
                 return first
 
     def down_s(self) -> float:
-        """Seconds for which no URL has given an answer; 0 while one does."""
+        """Return for how many seconds no URL has answered; 0 if one does."""
         since = [endpoint.down_since for endpoint in self.all]
         return min((time.monotonic() - s for s in since if s is not None), default=0.0) if None not in since else 0.0
 

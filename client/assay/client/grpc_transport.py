@@ -1,8 +1,8 @@
 """gRPC: `grpc://host:port` (plain) and `grpcs://host:port` (TLS), to `assay.v1.Scorer`.
 
-A JSON request is cut at its top level; references, messages and state travel as the raw slices that they
-are, so nothing of them is changed. Statuses are the errors of HTTP: the problem document comes in the
-trailing metadata. Text that holds lone surrogates, which protobuf cannot, goes as JSON messages.
+A JSON request is split at its top level; references, messages and state are sent as their original JSON text, so they
+are not changed. Statuses become the same errors as in HTTP: the problem document is in the trailing metadata. Text
+with lone surrogates, which protobuf cannot hold, is sent as JSON messages.
 """
 
 from __future__ import annotations
@@ -30,14 +30,22 @@ from assay.contract.rawjson import split_array, split_object
 
 SERVICE = "/assay.v1.Scorer"
 _RECONNECT = [(f"grpc.{which}_reconnect_backoff_ms", 250) for which in ("initial", "min", "max")]
-"""How long to rest is the client's business; the channel's own (to 2 minutes) would hide a service that is back."""
-_LATER = frozenset({
-    grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL,
-    grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED, grpc.StatusCode.ABORTED,
-})  # fmt: skip
-"""What HTTP calls 5xx or a cut connection: a fault in a handler, a server that ended its calls to stop."""
+"""Back-off is done by the client; the channel's own (up to 2 minutes) would hide a service that is available again."""
+_LATER = frozenset(
+    {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.ABORTED,
+    }
+)
+"""Statuses that correspond to 5xx or a cut connection: a fault in a handler, a server that ended its calls to shut
+down.
+"""
 _TOO_LARGE = "larger than max"
-"""How gRPC itself refuses a message for its size, at either end."""
+"""Text of gRPC's own refusal of a message for its size, at either end."""
 _PLAIN = frozenset({"id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated"})
 _OUTCOMES = {
     pb.OUTCOME_CORRECT: "correct",
@@ -48,7 +56,7 @@ _OUTCOMES = {
 
 
 _APART = frozenset({"id", "verdict", "no_verdict", "reason", "timing", "cached"})
-"""Fields of a result that are not copied by their names."""
+"""Fields of a result that are not copied by name."""
 
 
 class GrpcTransport:
@@ -71,7 +79,7 @@ class GrpcTransport:
         self._channel: grpc.aio.Channel | None = None
 
     def _method(self, name: str, answer: Any, *, stream: bool = False) -> Any:
-        if self._channel is None:  # made on the loop that uses it
+        if self._channel is None:  # created on the loop that uses it
             credentials = grpc.ssl_channel_credentials() if self._secure else None
             self._channel = (
                 grpc.aio.secure_channel(self._address, credentials, self._options)
@@ -82,7 +90,7 @@ class GrpcTransport:
         return make(f"{SERVICE}/{name}", request_serializer=_serialized, response_deserializer=answer.FromString)
 
     async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
-        """See `assay.client.Transport`."""
+        """Score a request; see `assay.client.Transport`."""
         call = self._method("Score", pb.ScoreResponse)
         try:
             answer = await call(to_request(body), timeout=timeout_s, metadata=self._metadata)
@@ -91,7 +99,7 @@ class GrpcTransport:
         return json.dumps({"results": [_result(r) for r in answer.results], "stats": _stats(answer.stats)}).encode()
 
     async def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
-        """See `assay.client.Transport`."""
+        """Stream results; see `assay.client.Transport`."""
         call = self._method("ScoreStream", pb.ScoreChunk, stream=True)
         try:
             async for chunk in call(to_request(body), timeout=timeout_s, metadata=self._metadata):
@@ -103,11 +111,11 @@ class GrpcTransport:
             raise _fault(error) from error
 
     async def put_reference(self, digest: str, body: bytes) -> None:
-        """References travel in the items. Raises ConfigurationError."""
-        raise ConfigurationError("gRPC has no uploaded references; send them in the items")
+        """Raise `ConfigurationError`: references are sent inside the items."""
+        raise ConfigurationError("gRPC does not support uploaded references; send them in the items")
 
     async def get(self, path: str) -> bytes:
-        """`/v1/verifiers` only. Raises ConfigurationError for other paths."""
+        """Return the JSON at `/v1/verifiers`. Raises `ConfigurationError` for other paths."""
         if path != "/v1/verifiers":
             raise ConfigurationError(f"gRPC does not offer {path}")
         call = self._method("Verifiers", pb.VerifiersResponse)
@@ -124,7 +132,7 @@ class GrpcTransport:
 
 
 def to_request(body: bytes) -> pb.ScoreRequest:
-    """A JSON ScoreRequest as protobuf, its open values as raw slices."""
+    """Return a JSON ScoreRequest as protobuf, with open-typed values as raw JSON."""
     text = body.decode()
     members, _ = split_object(text, numbers=True)
     request = pb.ScoreRequest()
@@ -182,13 +190,13 @@ def _set_scores(item: pb.Item, scores: Mapping[str, float | None]) -> None:
 
 
 def _refuse(name: str) -> NoReturn:
-    detail = f"{name[:80]}: not a field of an item, or of another type than protobuf can carry"
+    detail = f"{name[:80]}: not a field of an item, or its type has no protobuf form"
     problem = Problem(type="urn:assay:problem:invalid_item", title="Bad request", status=400, detail=detail, field=name)
     raise RequestRefused(problem)
 
 
 def _result(message: pb.Result) -> dict[str, Any]:
-    """Return a result in the contract's JSON form; its optional fields are those that the message carries."""
+    """Return a result in the contract's JSON form, with the optional fields that the message has."""
     result: dict[str, Any] = {"id": message.id, **_verdict(message), "reason": message.reason, "flags": []}
     for field, value in message.ListFields():
         if field.name.endswith("_json"):
@@ -215,20 +223,27 @@ def _verdict(message: pb.Result) -> dict[str, Any]:
 
 def _stats(stats: pb.Stats) -> dict[str, Any]:
     return {
-        "items": stats.items, "cached": stats.cached, "no_verdict": stats.no_verdict,
-        "outcomes": dict(stats.outcomes), "wall_ms": stats.wall_ms,
-    }  # fmt: skip
+        "items": stats.items,
+        "cached": stats.cached,
+        "no_verdict": stats.no_verdict,
+        "outcomes": dict(stats.outcomes),
+        "wall_ms": stats.wall_ms,
+    }
 
 
 def _info(info: pb.VerifierInfo) -> dict[str, Any]:
     return {
-        "name": info.name, "version": info.version, "reads": list(info.reads), "sandboxed": info.sandboxed,
-        "reference": json.loads(info.reference_schema_json), "summary": info.summary,
-    }  # fmt: skip
+        "name": info.name,
+        "version": info.version,
+        "reads": list(info.reads),
+        "sandboxed": info.sandboxed,
+        "reference": json.loads(info.reference_schema_json),
+        "summary": info.summary,
+    }
 
 
 def _fault(error: grpc.aio.AioRpcError) -> AssayError:
-    """Return a status as the client's own error, by its problem document where it carries one."""
+    """Return a status as the client's error, with its problem document if it has one."""
     trailing: dict[str, Any] = dict(_pairs(error.trailing_metadata()))
     problem = _problem(trailing.get("assay-problem-bin"))
     code = error.code()
@@ -242,7 +257,7 @@ def _fault(error: grpc.aio.AioRpcError) -> AssayError:
 
 
 def _exhausted(details: str) -> Problem:
-    """Return the problem of a refusal by gRPC itself: a message that is never taken in, or no room now."""
+    """Return the problem for a refusal by gRPC itself: the message is too large, or there is no capacity now."""
     if _TOO_LARGE in details:
         return Problem(type="urn:assay:problem:too_large", title="Too large", status=413, detail="message too large")
     return Problem(type="about:blank", title="Too many requests", status=429)

@@ -1,7 +1,7 @@
-"""HTTP: the only module that imports httpx.
+"""HTTP transport: the only module that imports httpx.
 
-A connection that cannot be made or is cut is `ServiceUnavailable`; statuses become errors by `problems.error_of`.
-Retries are made above (`_core`). `unix:/run/assay.sock` speaks HTTP over a Unix socket.
+A connection that cannot be made or is cut raises `ServiceUnavailable`; statuses become errors by `problems.error_of`.
+Retries are made by `core`. `unix:/run/assay.sock` is HTTP over a Unix socket.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ CONNECT_S = 5.0
 JSON = {"content-type": "application/json"}
 
 IDLE_S = 4.0
-"""An idle connection is used no longer: servers close theirs after five seconds and more (uvicorn, h11 proxies)."""
+"""Seconds after which an idle connection is not reused: servers close theirs after five seconds or more (uvicorn,
+h11 proxies).
+"""
 
 
 class HttpTransport:
@@ -34,7 +36,7 @@ class HttpTransport:
 
     def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
         self._shown = re.sub(r"//[^/@]*@", "//", url)
-        """Without the key that a URL may carry."""
+        """The URL without the key that it may contain."""
         key = api_key or os.environ.get("ASSAY_API_KEY")
         limits = httpx.Limits(
             max_connections=max_connections, max_keepalive_connections=max_connections, keepalive_expiry=IDLE_S
@@ -49,16 +51,16 @@ class HttpTransport:
                 limits=limits,
             )
             if (self._client.base_url.port or 0) > 65535:
-                raise ValueError("a port is at most 65535")
+                raise ValueError("a port must be at most 65535")
         except (httpx.InvalidURL, ValueError) as error:
-            raise ConfigurationError(f"not a URL that can be used: {error}") from error
+            raise ConfigurationError(f"invalid URL: {error}") from error
 
     async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
-        """POST /v1/score."""
+        """POST /v1/score and return the response body."""
         return await self._call("POST", "/v1/score", content=body, headers=JSON, timeout_s=timeout_s)
 
     async def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
-        """POST /v1/score/stream, line by line."""
+        """POST /v1/score/stream and yield the lines."""
         timeout = httpx.Timeout(timeout_s, connect=CONNECT_S)
         try:
             request = self._client.stream("POST", "/v1/score/stream", content=body, headers=JSON, timeout=timeout)
@@ -80,7 +82,7 @@ class HttpTransport:
         await self._call("PUT", f"/v1/references/{digest}", content=body, headers=JSON)
 
     async def get(self, path: str) -> bytes:
-        """GET `path`."""
+        """GET `path` and return the response body."""
         return await self._call("GET", path)
 
     async def aclose(self) -> None:
@@ -94,7 +96,7 @@ class HttpTransport:
         except httpx.HTTPError as error:
             raise _broken(self._shown, error) from error
         except httpx.InvalidURL as error:
-            raise ConfigurationError(f"not a URL that can be used: {error}") from error
+            raise ConfigurationError(f"invalid URL: {error}") from error
         if not response.is_success:
             raise _fault(response.status_code, response.headers, response.content)
         return response.content
@@ -118,7 +120,7 @@ def _problem(status: int, body: bytes) -> Problem:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number, or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds in a Retry-After header: a number, or a date (RFC 9110, 10.2.3)."""
     if value is None:
         return None
     try:

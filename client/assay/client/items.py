@@ -1,9 +1,9 @@
-"""Items as they travel: each encoded once, with its id set before any chunking.
+"""Encode items: each item once, with its id set before chunking.
 
-An item is a mapping or an `Item`. Its JSON is kept in two pieces, the reference apart, because a large
-reference shared by a group may travel once and be named by its hash afterwards. Integers stay exact;
-a lone surrogate in a text travels as its escape `\\udXXX` (the service replaces and flags it).
-Mappings are not validated here: the service judges each item, and a faulty one costs only itself.
+An item is a mapping or an `Item`. Its JSON is kept in two pieces, the reference apart, because a large reference shared
+by a group may be sent once and then be named by its hash. Integers stay exact; a lone surrogate in a text is sent as
+its escape `\\udXXX` (the service replaces and flags it). Mappings are not validated here: the service validates each
+item, and a faulty item affects only its own result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ItemLike = Item | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Encoded:
-    """One item: `fields` is its JSON object without the reference and without the closing brace."""
+    """One item. `fields` is its JSON object without the reference and without the closing brace."""
 
     id: str
     fields: bytes
@@ -37,11 +37,11 @@ class Encoded:
 
     @property
     def size(self) -> int:
-        """Bytes of the item with its reference."""
+        """Bytes of the item including its reference."""
         return len(self.fields) + len(self.reference or b"") + 16
 
     def body(self, *, by_digest: bool = False) -> bytes:
-        """The whole object; `by_digest` names the reference by its hash."""
+        """Return the whole object; `by_digest` names the reference by its hash."""
         if self.reference is None:
             return self.fields + b"}"
         reference = b'{"$ref":"sha256:%s"}' % self.digest.encode() if by_digest else self.reference
@@ -49,7 +49,7 @@ class Encoded:
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON bytes. Raises `ValueError` for NaN, `TypeError` for what JSON has no form of."""
+    """Return compact JSON bytes. Raises `ValueError` for NaN, `TypeError` for a value without a JSON form."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -57,7 +57,7 @@ def to_json(value: Any) -> bytes:
 
 
 def encode_items(items: Iterable[ItemLike]) -> list[Encoded]:
-    """Encode every item. Raises `RequestRefused`: a duplicate id, or no JSON form."""
+    """Encode every item. Raises `RequestRefused` for a duplicate id or a value without a JSON form."""
     known: dict[int, tuple[Any, bytes]] = {}
     encoded = [_encode(item, index, known) for index, item in enumerate(items)]
     check_ids(encoded)
@@ -65,7 +65,7 @@ def encode_items(items: Iterable[ItemLike]) -> list[Encoded]:
 
 
 def check_ids(items: Sequence[Encoded]) -> None:
-    """Raise `RequestRefused` where two items carry one id."""
+    """Raise `RequestRefused` if two items have the same id."""
     seen: set[str] = set()
     for index, item in enumerate(items):
         if item.id in seen:
@@ -84,7 +84,7 @@ def _encode(item: ItemLike, index: int, known: dict[int, tuple[Any, bytes]]) -> 
     if not isinstance(name, str):
         raise refused(f"items[{index}].id is not a string", field="id")
     if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
-        raise refused(f"items[{index}].id holds a lone surrogate, which no answer could echo", field="id")
+        raise refused(f"items[{index}].id contains a lone surrogate, which cannot be echoed in the result", field="id")
     has_reference, reference = "reference" in fields, fields.pop("reference", None)
     group = fields.get("group")
     try:
@@ -100,9 +100,9 @@ def _encode(item: ItemLike, index: int, known: dict[int, tuple[Any, bytes]]) -> 
 
 
 def _encode_once(reference: Any, known: dict[int, tuple[Any, bytes]]) -> bytes:
-    """A group's rollouts usually carry one and the same object: it is encoded once.
+    """Encode a reference, once per object: rollouts of a group usually share the same object.
 
-    The object is kept beside its bytes, so that no other can take its `id()` meanwhile.
+    The object is kept with its bytes, so that its `id()` cannot be reused meanwhile.
     """
     if id(reference) not in known:
         known[id(reference)] = (reference, to_json(reference))

@@ -1,8 +1,8 @@
-"""A transport in memory, for tests of code that uses a client: your function is the engine.
+"""An in-memory transport for tests of code that uses a client: a function takes the engine's place.
 
-The function gets each item as a mapping (defaults merged) and returns a reward, None for no verdict, or
-a mapping with fields of a result. It may be a coroutine function, and may raise an `AssayError` to
-rehearse a fault of the service. Nothing is validated and no verifier runs.
+The function gets each item as a mapping (defaults merged) and returns a reward, None for no verdict, or a mapping with
+fields of a result. It may be a coroutine function, and may raise an `AssayError` to simulate a fault of the service.
+Nothing is validated and no verifier runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Handler = Callable[[dict[str, Any]], Any]
 
 
 class MemoryTransport:
-    """`Client(transport=MemoryTransport(lambda item: 1.0))`. `items` keeps what was sent."""
+    """`Client(transport=MemoryTransport(lambda item: 1.0))`. `items` records what was sent."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -39,14 +39,14 @@ class MemoryTransport:
         yield json.dumps({"done": True, "count": count}).encode()
 
     async def put_reference(self, digest: str, body: bytes) -> None:
-        """References travel inline here."""
+        """Do nothing: references are sent inline."""
 
     async def get(self, path: str) -> bytes:
-        """No verifiers, but healthy."""
+        """Return an empty list of verifiers, or a healthy status."""
         return b'{"verifiers":[]}' if path == "/v1/verifiers" else b'{"status":"ok"}'
 
     async def aclose(self) -> None:
-        """Nothing to let go."""
+        """Do nothing."""
 
     async def _results(self, body: bytes) -> AsyncIterator[Result]:
         request = json.loads(body)

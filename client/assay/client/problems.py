@@ -1,4 +1,4 @@
-"""One table from a problem document to the exception that a caller sees, for every transport."""
+"""The table from a problem document to the exception that the caller sees, for every transport."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _TIMEOUT, _TOO_MANY, _UNAVAILABLE = 408, 429, 503
 
 
 def error_of(problem: Problem, *, retry_after_s: float | None = None) -> AssayError:
-    """Return the exception for a problem; `retry_after_s` is the transport's own advice, in seconds.
+    """Return the exception for a problem. `retry_after_s` is the transport's own advice, in seconds.
 
-    429, and 503 with advice when to come back     Overloaded
-    408, and any other 5xx                         ServiceUnavailable
-    any other 4xx                                  RequestRefused
-    anything else                                  ProtocolError
+    429, and 503 with a retry time     Overloaded
+    408, and any other 5xx             ServiceUnavailable
+    any other 4xx                      RequestRefused
+    anything else                      ProtocolError
     """
     status = problem.status
     wait = problem.retry_after_s if retry_after_s is None else retry_after_s

@@ -1,7 +1,7 @@
-"""Decoded sequences: what the model wrote in a text that begins with the prompt, special tokens and all.
+"""Cut the response out of a decoded sequence that begins with the prompt, including special tokens.
 
-Some trainers (OpenRLHF) hand over prompt and response as one text. Not covered: prompts that were
-decoded otherwise than the query, which are refused rather than judged.
+Some trainers (OpenRLHF) pass prompt and response as one text. A prompt that was decoded in another way than the query
+is not covered: it is refused rather than scored.
 """
 
 from __future__ import annotations
@@ -9,39 +9,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SPECIAL_TOKENS = (
-    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>",
-    "<|return|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "<pad>",
-    "<|pad|>", "<|finetune_right_pad_id|>", "[PAD]",
-)  # fmt: skip
+    "<|im_end|>",
+    "<|im_start|>",
+    "<|endoftext|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|end|>",
+    "<|return|>",
+    "<end_of_turn>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+    "<eos>",
+    "<pad>",
+    "<|pad|>",
+    "<|finetune_right_pad_id|>",
+    "[PAD]",
+)
 """Tokens that end or pad a sequence in common vocabularies."""
 
 TOKEN_CHARS, OVERLAP_CHARS = 64, 8
-"""What may stand before a prompt, and how much of it a cut must leave to be known again."""
+"""Characters that may precede a prompt, and the length that a cut must leave to identify the prompt."""
 LONGEST_CUT_CHARS = 1 << 20
-"""A prompt longer than that is not looked for where its head was cut off."""
+"""A prompt longer than this (characters) is not searched for if its start was cut off."""
 
 
 def response_of(query: str, prompt: str) -> str:
-    """The query after the prompt, or after that tail of the prompt that a cut left. Linear time.
+    """Return the query after the prompt, or after the end of a prompt whose start was cut off. Linear time.
 
-    Raises ValueError if the query does not go on from the prompt: judging both would find the
-    prompt's answers.
+    Raises `ValueError` if the query does not start with the prompt: scoring both would find answers in the prompt.
     """
     if query.startswith(prompt):
         return query[len(prompt) :]
-    start = query.find(prompt, 0, len(prompt) + TOKEN_CHARS)  # a token before it, such as <s>
+    start = query.find(prompt, 0, len(prompt) + TOKEN_CHARS)  # a token may precede it, such as <s>
     if start >= 0:
         return query[start + len(prompt) :]
-    if len(prompt) > LONGEST_CUT_CHARS:  # the search below takes a step for each character
-        raise ValueError("does not go on from the prompt")
+    if len(prompt) > LONGEST_CUT_CHARS:  # the search below takes a step per character
+        raise ValueError("the query does not start with the prompt")
     kept = overlap(prompt, query.lstrip("\ufffd"))
     if kept < min(OVERLAP_CHARS, len(prompt)):
-        raise ValueError("does not go on from the prompt")
+        raise ValueError("the query does not start with the prompt")
     return query.lstrip("\ufffd")[kept:]
 
 
 def overlap(left: str, right: str) -> int:
-    """Length of the longest end of `left` that `right` begins with (Knuth, Morris, Pratt 1977)."""
+    """Return the length of the longest suffix of `left` that is a prefix of `right` (Knuth, Morris, Pratt 1977)."""
     right = right[: len(left)]
     borders = [0] * len(right)
     for index in range(1, len(right)):
@@ -60,7 +73,7 @@ def _extended(text: str, borders: list[int], matched: int, char: str) -> int:
 
 
 def without_end(text: str, tokens: Sequence[str]) -> str:
-    """The text without the special tokens at its end, and without blanks between and after those."""
+    """Return the text without special tokens at its end and the white space around them."""
     end = len(text)
     while True:
         seen = end

@@ -1,13 +1,13 @@
-"""Values filled from a row's columns, as data: `{"answer": "{answer}", "unit": "{meta.unit}"}`.
+"""Templates that fill values from a row's columns, as data: `{"answer": "{answer}", "unit": "{meta.unit}"}`.
 
-A string that is one placeholder becomes the column's value with its type; placeholders inside a longer
-string become text. `{a.b.0}` goes into mappings and sequences (and never into attributes); `{a!json}`
-reads a column that holds JSON text. Literal braces are doubled, as in `str.format`. Everything else of a
-template stays what it is. Trainer adapters and compat protocols share this.
+A string that is exactly one placeholder becomes the column's value with its type; placeholders inside a longer string
+become text. `{a.b.0}` looks into mappings and sequences (never attributes); `{a!json}` parses a column that holds JSON
+text. Literal braces are doubled, as in `str.format`. Everything else of a template is copied. Used by trainer adapters
+and compat protocols.
 
-JSON text is read strictly (no NaN, no name twice); a number that a float cannot hold keeps its text (`Lexeme`).
+JSON text is parsed strictly (no NaN, no duplicate keys); a number that a float cannot hold keeps its text (`Lexeme`).
 
-Not covered: conditions, defaults, arithmetic. A function does that, where a face takes one.
+Not covered: conditions, defaults, arithmetic. Use a function for that where one is accepted.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _NAME = re.compile(r"([^.!{}\s][^.!{}]*(?:\.[^.!{}]+)*)(!json)?")
 
 
 class MissingColumn(ConfigurationError):
-    """No row has such a column: the template, not the row, is at fault."""
+    """The row lacks a column that the template names. The template is at fault, not the row."""
 
     def __init__(self, name: str, row: Row) -> None:
         known = ", ".join(sorted(map(str, row))) or "none"
-        super().__init__(f"the template names the column {name!r}; columns here: {known}")
+        super().__init__(f"the template names the column {name!r}; the columns are: {known}")
 
 
 class RowFault(ValueError):
-    """This row cannot be filled in or has no JSON form. Names the column, never what it holds."""
+    """The row cannot be filled in or has no JSON form. Names the column, never its content."""
 
 
 def read_json(text: str | bytes) -> Any:
-    """The value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
+    """Parse a JSON text without changing any number. Raises `ValueError`, `RecursionError`."""
     return json.loads(text, parse_float=numbers.written, parse_constant=no_constant, object_pairs_hook=distinct)
 
 
 def template(value: Any) -> Fill:
-    """Compile a template. Raises `ConfigurationError` for a brace that is not closed or not a placeholder."""
+    """Compile a template. Raises `ConfigurationError` for an unclosed brace or an invalid placeholder."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
@@ -73,19 +73,21 @@ def _piece(match: re.Match[str], text: str) -> str | Fill:
     if whole in ("{{", "}}"):
         return whole[0]
     if whole in ("{", "}"):
-        raise ConfigurationError(f"a brace without its partner in the template {text!r}; write {whole * 2} for itself")
+        raise ConfigurationError(f"unmatched brace in the template {text!r}; write {whole * 2} for a literal one")
     return whole if match[1] is None else _placeholder(match[1], text)
 
 
 def _placeholder(name: str, text: str) -> Fill:
     parsed = _NAME.fullmatch(name)
     if parsed is None:
-        raise ConfigurationError(f"{{{name}}} in the template {text!r} names no column; write {{{{ and }}}} for braces")
+        raise ConfigurationError(
+            f"{{{name}}} in the template {text!r} names no column; {{{{ and }}}} are literal braces"
+        )
     path, as_json = parsed[1], parsed[2] is not None
     column, *steps = path.split(".")
 
     def fill(row: Row) -> Any:
-        if path in row:  # a column may have a dot in its name
+        if path in row:  # a column name may contain a dot
             value = row[path]
         elif column in row:
             value = _inside(row[column], steps, path)
@@ -101,7 +103,7 @@ def _inside(value: Any, steps: Sequence[str], path: str) -> Any:
         try:
             value = value[step] if isinstance(value, Mapping) else value[int(step)]
         except (LookupError, TypeError, ValueError):
-            raise RowFault(f"the row has no {path}") from None
+            raise RowFault(f"the row has no value {path}") from None
     return value
 
 
@@ -115,7 +117,7 @@ def _from_json(value: Any, path: str) -> Any:
 
 
 def _written(value: Any) -> str:
-    """A value inside a longer text: text as it is, the rest as JSON."""
+    """Return a value for use inside a longer text: text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Lexeme):

@@ -1,8 +1,8 @@
-"""How a request reaches an engine: one small protocol, and transports found by URL scheme.
+"""The protocol of transports, and their lookup by URL scheme.
 
-`http`, `https` and `unix` are built in; others come from the entry-point group `assay.transports`
-(name = scheme; the factory is called with `(url, **options)`), so the client never imports the service.
-Bodies are JSON bytes as the contract has them: a transport neither reads nor changes them.
+`http`, `https` and `unix` are built in. Others come from the entry-point group `assay.transports` (name = scheme; the
+factory is called with `(url, **options)`), so the client never imports the service. Bodies are JSON bytes in the
+contract's form; a transport neither parses nor changes them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from assay.client.errors import ConfigurationError
 
 GROUP = "assay.transports"
 EXTRAS = {"embedded": "assay[verify]", "grpc": "assay[service]"}
-"""Which extra brings a scheme that is not built in."""
+"""The extra that provides a scheme that is not built in."""
 
 
 class Transport(Protocol):
-    """One way to one engine. Raises `Overloaded`, `ServiceUnavailable`, `RequestRefused`, `ProtocolError`."""
+    """A connection to one engine. Raises `Overloaded`, `ServiceUnavailable`, `RequestRefused`, `ProtocolError`."""
 
     async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
-        """A JSON ScoreRequest in, a JSON ScoreResponse out; `timeout_s` in wall seconds."""
+        """Send a JSON ScoreRequest and return a JSON ScoreResponse; `timeout_s` in wall seconds."""
         ...
 
     def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
-        """A JSON ScoreRequest in, NDJSON lines out: results as they are ready, then the `done` line."""
+        """Send a JSON ScoreRequest and yield NDJSON lines: results as they are ready, then the `done` line."""
         ...
 
     async def put_reference(self, digest: str, body: bytes) -> None:
@@ -35,16 +35,16 @@ class Transport(Protocol):
         ...
 
     async def get(self, path: str) -> bytes:
-        """The JSON at `/v1/verifiers`, `/v1/isolation` or `/healthz`."""
+        """Return the JSON at `/v1/verifiers`, `/v1/isolation` or `/healthz`."""
         ...
 
     async def aclose(self) -> None:
-        """Let connections and processes go."""
+        """Close connections and processes."""
         ...
 
 
 def open_transport(url: str, **options: Any) -> Transport:
-    """The transport for `url`. Raises `ConfigurationError` if nothing here speaks its scheme."""
+    """Return the transport for `url`. Raises `ConfigurationError` if no transport supports its scheme."""
     scheme, colon, _ = url.partition(":")
     if not colon:
         raise ConfigurationError(f"a URL needs a scheme, such as http://… or embedded: (got {url!r})")

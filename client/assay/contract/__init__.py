@@ -1,1 +1,1 @@
-"""The scoring contract as models: items, results, and a reference per verifier."""
+"""The scoring contract as models: items, results, and one reference model per verifier."""

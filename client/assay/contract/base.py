@@ -1,13 +1,13 @@
-"""What every model of the contract has in common: strict, frozen, and no unknown field."""
+"""Base classes of the contract's models: strict, frozen, without unknown fields."""
 
 from pydantic import BaseModel, ConfigDict
 
 
-class WireModel(BaseModel):
+class ContractModel(BaseModel):
     """A model of the contract. Unknown fields, coerced types, NaN and infinity are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class Reference(WireModel):
-    """What right looks like, for one verifier. Shared by all rollouts of a prompt."""
+class Reference(ContractModel):
+    """The expected answer, for one verifier. Shared by all rollouts of a prompt."""

@@ -1,7 +1,8 @@
-"""Codes of the contract: why there is no verdict, why a request was refused, and common reasons of a verdict.
+"""Codes of the contract: errors of items without a verdict, reasons of refused requests, and common reasons of
+verdicts.
 
-Each is a string enumeration whose members equal, print and encode as their text. Verifiers and plugins may
-return further reasons; clients must accept codes that they do not know.
+Each is a string enumeration whose members compare, print and encode as their text. Verifiers and plugins may return
+further reasons; clients must accept codes that they do not know.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from enum import Enum
 
 
 class Code(str, Enum):
-    """Base of the enumerations: a member formats as its value (as `enum.StrEnum`, which needs Python 3.11)."""
+    """Base class of the enumerations: a member formats as its value (like `enum.StrEnum`, which needs Python 3.11)."""
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -31,14 +32,14 @@ class ErrorCode(Code):
     OVERLOADED = "overloaded"
     DEADLINE = "deadline"
     SERVICE_UNAVAILABLE = "service_unavailable"
-    """Made by the client: no service gave an answer in time."""
+    """Set by the client: no service answered in time."""
     VERIFIER_ERROR = "verifier_error"
     JUDGE_FAILED = "judge_failed"
     JUDGE_UNPARSEABLE = "judge_unparseable"
 
 
 ITEM_FAULTS = frozenset({ErrorCode.INVALID_ITEM, ErrorCode.INVALID_REFERENCE})
-"""Codes that say that the item itself is at fault: sending it again cannot help."""
+"""Codes that mean that the item itself is at fault: sending it again cannot help."""
 
 
 class ProblemCode(Code):
@@ -65,7 +66,7 @@ class ProblemCode(Code):
 
 
 class Reason(Code):
-    """Reasons that more than one verifier, or the engine itself, gives."""
+    """Reasons used by more than one verifier, or by the engine itself."""
 
     EQUAL = "equal"
     UNEQUAL = "unequal"

@@ -1,4 +1,4 @@
-"""The envelopes: a batch of items, its results, and a problem (RFC 9457)."""
+"""Request and response envelopes: a batch of items, its results, and a problem document (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from assay.contract.base import WireModel
+from assay.contract.base import ContractModel
 from assay.contract.item import Item
 from assay.contract.result import Result, ResultModel, Stats
 
-Defaults: type[WireModel] = create_model(  # type: ignore[call-overload]
+Defaults: type[ContractModel] = create_model(  # type: ignore[call-overload]
     "Defaults",
-    __base__=WireModel,
-    __doc__="Item fields for every item that does not carry its own.",
+    __base__=ContractModel,
+    __doc__="Item fields for every item that does not set its own.",
     **{
         name: (field.annotation | None, Field(None, description=field.description))  # type: ignore[operator]
         for name, field in Item.model_fields.items()
@@ -22,15 +22,15 @@ Defaults: type[WireModel] = create_model(  # type: ignore[call-overload]
 )
 
 
-class ScoreRequest(WireModel):
-    """A batch of completions to be scored."""
+class ScoreRequest(ContractModel):
+    """A batch of completions to score."""
 
     items: list[Item] = Field(min_length=1)
     defaults: Defaults | None = Field(
         None, description="Merged into each item at the top level; an item's own field wins."
     )
     deadline_s: float | None = Field(
-        None, gt=0, description="Items that have not started by then come back as `deadline`."
+        None, gt=0, description="Seconds; items not started by then have error `deadline`."
     )
 
 
@@ -42,7 +42,7 @@ class ScoreResponse(ResultModel):
 
 
 class VerifierInfo(ResultModel):
-    """One verifier that the service offers."""
+    """A verifier that the service offers."""
 
     name: str
     version: int
@@ -53,7 +53,7 @@ class VerifierInfo(ResultModel):
 
 
 class Problem(BaseModel):
-    """RFC 9457 problem details. Never echoes input."""
+    """RFC 9457 problem details. Never contains input."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -62,7 +62,7 @@ class Problem(BaseModel):
     status: int
     detail: str | None = None
     field: str | None = Field(None, description="The field at fault.")
-    limit: float | None = Field(None, description="The limit that was passed.")
-    queue_depth: int | None = Field(None, description="With 429: items waiting.")
-    quota: str | None = Field(None, description="With 429: the quota that is used up.")
-    retry_after_s: float | None = Field(None, description="With 429: seconds until a new try is sensible.")
+    limit: float | None = Field(None, description="The limit that was exceeded.")
+    queue_depth: int | None = Field(None, description="With 429: number of waiting items.")
+    quota: str | None = Field(None, description="With 429: the exhausted quota.")
+    retry_after_s: float | None = Field(None, description="With 429: seconds to wait before trying again.")

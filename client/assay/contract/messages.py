@@ -1,6 +1,6 @@
-"""Chat messages, in the shape that OpenAI-compatible servers return them.
+"""Chat messages in the form that OpenAI-compatible servers return.
 
-Fields that such servers add (`refusal`, `audio`, `annotations` …) are ignored; `null` means absent.
+Other fields of such servers (`refusal`, `audio`, `annotations` …) are ignored; `null` means absent.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class ChatMessage(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
-    role: str = Field(description="`assistant` for the model, `tool` for the environment's answers.")
+    role: str = Field(description="`assistant` for the model, `tool` for results of the environment.")
     content: str | list[ContentPart] | None = None
     tool_calls: list[dict[str, Any]] | None = Field(
-        None, description="Calls in OpenAI's shape; `arguments` is JSON text or an object."
+        None, description="Calls in OpenAI's format; `arguments` is JSON text or an object."
     )
     tool_call_id: str | None = Field(None, description="In a `tool` message: the call that it answers.")
     name: str | None = None
-    reasoning_content: str | None = Field(None, description="Thinking that the server split off.")
+    reasoning_content: str | None = Field(None, description="Thinking that the server returned separately.")

@@ -1,10 +1,11 @@
-"""Numbers of JSON: one value for one text, wherever the text stands (reference, message, state, completion).
+"""JSON numbers: one exact value per text, wherever the text occurs (reference, message, state, completion).
 
-A number is what its decimal text says, never the double nearest to it: 6.02e23 is the whole number 602 * 10^21, and
-0.1 is a tenth. Plain Python numbers carry that value as far as they can; where a double cannot (more digits than it
-holds), `Lexeme` carries the text. A plain float stands for its shortest text (`repr`), as JSON writers write it.
+A number has the value of its decimal text, not of the nearest double: 6.02e23 is the integer 602 * 10^21, and 0.1 is a
+tenth. Plain Python numbers hold that value where they can; if a double cannot (too many digits), `Lexeme` keeps the
+text. A plain float stands for its shortest text (`repr`), as JSON encoders write it.
 
-Bounded: a number whose magnitude a double does not have, or of more than `DIGITS_LIMIT` digits, has no exact form.
+Bounded: a number whose magnitude is outside a double's range, or with more than `DIGITS_LIMIT` digits, has no exact
+form.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from fractions import Fraction
 
 DIGITS_LIMIT = 4300
 _SURE_DIGITS = 15
-"""So many digits survive the way into a double and back, in its normal range."""
+"""Number of decimal digits that survive conversion to a double and back, in its normal range."""
 _SURE_FROM = 1e-300
 
 
 class NumberFault(ValueError):
-    """A number has no exact form. `limit`: the bound on digits that it passed, or None: out of a double's range."""
+    """A number has no exact form. `limit`: the maximum number of digits, or None if it is outside a double's range."""
 
     def __init__(self, detail: str, limit: int | None = None) -> None:
         super().__init__(detail)
@@ -28,12 +29,12 @@ class NumberFault(ValueError):
 
 
 class Lexeme(float):
-    """A float that keeps the text it was written in, where a float cannot hold its value."""
+    """A float that keeps its text, for values that a float cannot hold."""
 
     text: str
 
     def __new__(cls, text: str) -> Lexeme:
-        """The nearest float, with `text` as its `str`."""
+        """Return the nearest float, with `text` as its `str`."""
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -45,7 +46,7 @@ class Lexeme(float):
 
 
 def written(text: str) -> float:
-    """The float that a number's text stands for: plain if it holds the value, else a `Lexeme`. Never raises."""
+    """Return the float for a number's text: a plain float if it holds the value, else a `Lexeme`. Never raises."""
     number = float(text)
     if not number:
         return Lexeme(text) if _significant(text) else number
@@ -61,12 +62,12 @@ def _significant(text: str) -> bool:
 
 
 def exact(number: float) -> int | float:
-    """The same number in its one form: int where whole, else as `written`. Raises NumberFault."""
+    """Return the number in canonical form: int if integral, else as `written`. Raises `NumberFault`."""
     if isinstance(number, int):
         return number
     lexeme = isinstance(number, Lexeme)
     if not math.isfinite(number) or (lexeme and not number):
-        raise NumberFault("a number out of a float's range")
+        raise NumberFault("a number outside a float's range")
     if not lexeme and not number.is_integer():
         return number
     if lexeme and len(str(number)) > DIGITS_LIMIT:
@@ -76,17 +77,17 @@ def exact(number: float) -> int | float:
 
 
 def decimal_of(number: float) -> Decimal:
-    """What an exact number is worth."""
+    """Return the value of an exact number as a `Decimal`."""
     return Decimal(number) if isinstance(number, int) else Decimal(repr(number))
 
 
 def fraction_of(number: float) -> Fraction:
-    """What an exact number is worth, to reckon with."""
+    """Return the value of an exact number as a `Fraction`."""
     return Fraction(number) if isinstance(number, int) else Fraction(decimal_of(number))
 
 
 def equal(left: float, right: float) -> bool:
-    """Whether two numbers are worth the same."""
+    """Return whether two numbers have the same value."""
     if type(left) is type(right) and not isinstance(left, Lexeme):
         return left == right
     return decimal_of(left) == decimal_of(right)

@@ -1,8 +1,8 @@
-"""JSON without loss: objects and arrays split into raw slices of their own text.
+"""Lossless JSON: split objects and arrays into raw slices of their text.
 
-The standard decoder's C scanner finds where each value ends; the text between is kept as it stands,
-so that integers of any size, floats and key order pass byte-exact. NaN, infinities and duplicate keys
-are refused, as the contract has it. Linear time; depth is bounded by the interpreter's recursion limit.
+The standard decoder's C scanner finds where each value ends; the text in between is kept, so that integers of any size,
+floats and key order stay byte-exact. NaN, infinities and duplicate keys are refused, as the contract requires. Linear
+time; depth is bounded by the interpreter's recursion limit.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _PLAIN_MEMBER = re.compile(
     r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
     rf"{_WS}([,}}])"
 ).match
-"""A member whose value is no object or array, in one step; strings with many escapes take the long way."""
+"""Matches a member whose value is neither object nor array in one step; other members use the general path."""
 _AFTER = re.compile(rf"{_WS}([,}}\]])").match
 
 
 class NotJson(ValueError):
-    """The text is not JSON as the contract wants it. The message never holds the text."""
+    """The text is not JSON as the contract requires. The message never contains the text."""
 
 
 def no_constant(name: str) -> NoReturn:
-    """For `parse_constant`. Raises NotJson for NaN and the infinities."""
+    """Raise `NotJson` for NaN and the infinities; for `parse_constant`."""
     raise NotJson(f"{name} is not JSON")
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `object_pairs_hook`. Raises NotJson for a name that comes twice."""
+    """Return the pairs as a dict, or raise `NotJson` for a duplicate key; for `object_pairs_hook`."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise NotJson("duplicate key in an object")
@@ -44,7 +44,7 @@ def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=no_constant, object_pairs_hook=distinct)
 _scan = _decoder.scan_once
-"""Values of numbers are their text: what matters is where they end."""
+"""Number parsers that return the text, for callers that need only the end of each value."""
 _value_decoder: Any = json.JSONDecoder(parse_constant=no_constant)
 _scan_values = _value_decoder.scan_once
 
@@ -74,9 +74,9 @@ def _value(scan: Any, text: str, at: int) -> tuple[Any, int]:
 
 
 def split_object(text: str, at: int = 0, *, numbers: bool = False) -> tuple[dict[str, tuple[Any, int, int]], int]:
-    """Members of the object at `at`, as `name -> (value, start, end)` of the raw slice; and where it ends.
+    """Return the members of the object at `at`, as `name -> (value, start, end)` of the raw slice, and its end offset.
 
-    With `numbers`, numbers are decoded; else their values are their text. Raises `NotJson`.
+    With `numbers`, numbers are decoded; otherwise their values are their text. Raises `NotJson`.
     """
     scan = _scan_values if numbers else _scan
     members: dict[str, tuple[Any, int, int]] = {}
@@ -109,7 +109,7 @@ def _open(text: str, at: int, bracket: str, kind: str) -> int:
 
 
 def _escaped_name(text: str, at: int) -> tuple[str, int]:
-    """A name with escapes, and where its value starts."""
+    """Return a name that contains escapes, and the offset of its value."""
     at = _skip(text, at)
     if text[at : at + 1] != '"':
         raise NotJson("a name is missing")
@@ -121,7 +121,7 @@ def _escaped_name(text: str, at: int) -> tuple[str, int]:
 
 
 def split_array(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
-    """Elements of the array at `at`, as `(value, start, end)` of the raw slice. Raises `NotJson`."""
+    """Yield the elements of the array at `at`, as `(value, start, end)` of the raw slice. Raises `NotJson`."""
     at = _open(text, at, "[", "an array")
     if text[at : at + 1] == "]":
         return
@@ -137,9 +137,9 @@ def split_array(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
 
 
 def member_spans(text: str) -> dict[str, tuple[int, int]]:
-    """Where the values of a text's one object stand, as `name -> (start, end)`. Raises `NotJson`.
+    """Return the spans of the values of a text's single object, as `name -> (start, end)`. Raises `NotJson`.
 
-    As `whole_object`, but quicker: values are not decoded.
+    Like `whole_object`, but faster: values are not decoded.
     """
     spans: dict[str, tuple[int, int]] = {}
     at = _open(text, 0, "{", "an object")
@@ -174,7 +174,7 @@ def _nothing_after(text: str, at: int, spans: dict[str, tuple[int, int]]) -> dic
 
 
 def whole_object(text: str) -> tuple[dict[str, tuple[Any, int, int]], int]:
-    """`split_object` of a text that holds one object and nothing else; and where its closing brace ends."""
+    """Return `split_object` of a text that holds exactly one object, and the offset of its closing brace."""
     members, end = split_object(text)
     if _skip(text, end) != len(text):
         raise NotJson("text after the object")

@@ -1,7 +1,7 @@
 """A result: the three-valued verdict on one item.
 
-`reward` is a finite number, or null where there is no verdict: a fault of the service or of the row, never of
-the model. A fault of the model (wrong, unparsed, crash, time-out, too much output) is a reward, normally 0.
+`reward` is a finite number, or null if there is no verdict: a fault of the service or of the row, never of the model. A
+fault of the model (wrong, unparsed, crash, timeout, too much output) is a reward, normally 0.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from assay.contract.base import WireModel
+from assay.contract.base import ContractModel
 
 NATIVE = object()
-"""Marks a field of a verdict whose type is closed: it needs no JSON encoding of its own."""
+"""Marks a field of a verdict with a closed type, which needs no JSON encoding of its own."""
 
 
 class Outcome(str, Enum):
-    """What a result says, in one word."""
+    """Summary of a result."""
 
     CORRECT = "correct"
     INCORRECT = "incorrect"
@@ -28,7 +28,7 @@ class Outcome(str, Enum):
 
 
 def outcome_of(*, reward: float | None, score: float | None) -> Outcome:
-    """The outcome that a reward and a score amount to."""
+    """Return the outcome for a reward and a score."""
     if reward is None:
         return Outcome.NO_VERDICT
     if score is None:
@@ -38,8 +38,8 @@ def outcome_of(*, reward: float | None, score: float | None) -> Outcome:
     return Outcome.INCORRECT if score == 0 else Outcome.PARTIAL
 
 
-class ResultModel(WireModel):
-    """Results grow by additive fields: a client ignores those that it does not know."""
+class ResultModel(ContractModel):
+    """Base class of results. Results may gain fields: a client ignores those that it does not know."""
 
     model_config = ConfigDict(extra="ignore", strict=False, frozen=True, allow_inf_nan=False)
 
@@ -57,7 +57,7 @@ class ErrorInfo(ResultModel):
 
 
 class Timing(ResultModel):
-    """Milliseconds: waiting, running (wall), and CPU of the verifier."""
+    """Milliseconds of waiting, wall time and CPU time of the verifier."""
 
     queue_ms: float = 0.0
     run_ms: float = 0.0
@@ -65,24 +65,26 @@ class Timing(ResultModel):
 
 
 class VerdictFields(ResultModel):
-    """What a verifier says of one completion: the fields that a verdict, a part and a result have in common.
+    """The fields that a verdict, a part and a result have in common.
 
-    This is the only list of them. A lane encodes them once (`assay.service.engine.workers.encode`), and
-    everything after it passes them on by name. A field marked `NATIVE` travels as a plain value; the others hold
-    any JSON and travel as JSON bytes.
+    This is the only list of them. A lane encodes them once (`assay.service.engine.workers.encode`), and everything
+    after it
+    passes them on by name. A field marked `NATIVE` is sent as a plain value; the others hold any JSON and are sent as
+    JSON
+    bytes.
     """
 
-    reward: float | None = Field(description="Null: no verdict, never to be read as 0.")
+    reward: float | None = Field(description="Null: no verdict; must never be read as 0.")
     score: float | None = Field(description="Correctness in [0, 1] before any shaping, or null.")
     reason: str = Field(description="`equal`, `unequal`, `no_answer`, `timeout`, …")
     extracted: Any = Field(None, description="What was taken as the answer, bounded.")
     span: Annotated[tuple[int, int] | None, NATIVE] = Field(
-        None, description="Code points of the judged text at which the answer stands."
+        None, description="Span of the answer in the scored text, in code points."
     )
-    message: Annotated[int | None, NATIVE] = Field(None, description="Index of the message that holds the judged text.")
-    parts: list[Part] | None = Field(None, description="composite: one entry per part, always all of them.")
+    message: Annotated[int | None, NATIVE] = Field(None, description="Index of the message that holds the scored text.")
+    parts: list[Part] | None = Field(None, description="composite: one entry per part, always all parts.")
     tests: list[dict[str, Any]] | None = Field(None, description="code: one entry per test, in order.")
-    flags: Annotated[tuple[str, ...], NATIVE] = Field((), description="Telemetry. A flag never changes the reward.")
+    flags: Annotated[tuple[str, ...], NATIVE] = Field((), description="Observations. A flag never changes the reward.")
     explanation: dict[str, Any] | None = Field(None, description="With `options.explain`.")
 
 
@@ -96,7 +98,7 @@ class Part(VerdictFields):
     error: ErrorInfo | None = None
 
 
-VerdictFields.model_rebuild()  # `parts` refers to `Part`, so subclasses elsewhere need it resolved here
+VerdictFields.model_rebuild()  # `parts` refers to `Part`; resolve it here for subclasses in other modules
 
 
 class Result(VerdictFields):
@@ -104,20 +106,20 @@ class Result(VerdictFields):
 
     id: str
     outcome: Outcome
-    error: ErrorInfo | None = Field(None, description="Only with `no_verdict`.")
-    verifier: str = Field(description="`name@version`, or the name as asked where it is unknown.")
-    item_key: str | None = Field(None, description="Equal key, equal verdict.")
+    error: ErrorInfo | None = Field(None, description="Set only with `no_verdict`.")
+    verifier: str = Field(description="`name@version`, or the requested name if unknown.")
+    item_key: str | None = Field(None, description="Items with equal keys have equal verdicts.")
     timing: Timing = Timing()
     cached: bool = False
 
     @property
     def retryable(self) -> bool:
-        """True for a null that may become a verdict if the item is sent again."""
+        """Whether the reward is a null that may become a verdict if the item is sent again."""
         return self.error is not None and self.error.retryable
 
 
 class Stats(ResultModel):
-    """What one request amounted to."""
+    """Counts of one request."""
 
     items: int
     cached: int = 0
@@ -127,7 +129,7 @@ class Stats(ResultModel):
 
 
 class StreamEnd(ResultModel):
-    """The last line of a stream; without it the stream was cut."""
+    """The last line of a stream. Without it the stream was cut."""
 
     done: Literal[True] = True
     count: int
@@ -136,8 +138,8 @@ class StreamEnd(ResultModel):
 OPEN_FIELDS: tuple[str, ...] = tuple(
     name for name in VerdictFields.model_fields if name not in ("reward", "score", "reason")
 )
-"""The optional fields of a verdict, in the order of the contract."""
+"""The optional fields of a verdict, in the contract's order."""
 NATIVE_FIELDS: frozenset[str] = frozenset(
     name for name in OPEN_FIELDS if NATIVE in VerdictFields.model_fields[name].metadata
 )
-"""Those of them that travel as plain values; the others travel as JSON bytes."""
+"""Fields that are sent as plain values; the others are sent as JSON bytes."""

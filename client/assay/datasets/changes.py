@@ -69,7 +69,7 @@ class Changes:
         return self.compared - self.same
 
     def fields(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return as JSON."""
         return {
             "compared": self.compared, "same": self.same, "changed": self.changed, "missing": self.missing,
             "unstable": self.unstable,
@@ -82,7 +82,7 @@ class Changes:
 
 
 def alike(before: Result, after: Result) -> bool:
-    """Whether two results are one verdict."""
+    """Return whether two results are one verdict."""
     return (
         _near(before.get("reward"), after.get("reward"))
         and _near(before.get("score"), after.get("score"))

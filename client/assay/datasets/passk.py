@@ -22,14 +22,16 @@ _ENUMERATED = 200
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The estimate for one prompt: `c` correct of `n` samples. Raises ValueError for k > n."""
+    """Return the estimate for one prompt: `c` correct of `n` samples. Raises ValueError for k > n."""
     if not 0 <= c <= n or not 1 <= k <= n:
         raise ValueError("need 0 <= c <= n and 1 <= k <= n")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
 
 
 def majority_at_k(answers: Sequence[tuple[str, bool]], k: int, *, seed: int = 0) -> float:
-    """The chance that a vote of `k` of these samples, each (answer, right), is right. No answer casts no vote."""
+    """Return the chance that a vote of `k` of these samples, each (answer, right), is right. No answer casts no
+    vote.
+    """
     n = len(answers)
     if not 1 <= k <= n:
         raise ValueError("need 1 <= k <= n")
@@ -85,7 +87,7 @@ class Samples:
         return [pass_at_k(len(g), sum(right for _, right in g), k) for g in self.groups.values() if len(g) >= k]
 
     def majority_at(self, k: int) -> list[float]:
-        """The same for the vote."""
+        """Return the same for the vote."""
         return [majority_at_k(g, k) for g in self.groups.values() if len(g) >= k] if self.votes else []
 
 

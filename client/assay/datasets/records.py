@@ -42,7 +42,7 @@ class Record:
 
 
 def read(paths: Iterable[Path]) -> Iterator[Record]:
-    """The records of files, and of every such file below folders, in order of name. Raises `Unusable`."""
+    """Yield the records of files, and of every such file below folders, in order of name. Raises `Unusable`."""
     for path in paths:
         if path.is_dir():
             found = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(SUFFIXES))
@@ -94,7 +94,7 @@ def _read_lines(stream: BinaryIO, path: Path) -> Iterator[Record]:
 
 
 def parse(text: bytes | str, source: str, place: int) -> Record:
-    """The record that `text` is, or its fault."""
+    """Return the record that `text` is, or its fault."""
     try:
         decoded = text.decode("utf-8-sig" if place == 1 else "utf-8") if isinstance(text, bytes) else text
         fields = json.loads(decoded)
@@ -107,7 +107,7 @@ def parse(text: bytes | str, source: str, place: int) -> Record:
 
 
 def _read_array(stream: BinaryIO, source: str) -> Iterator[Record]:
-    """The members of one array, without holding it. A fault ends the file, for nothing marks the next member."""
+    """Yield the members of one array, without holding it. A fault ends the file, for nothing marks the next member."""
     text, place, decoder, more = _Window(stream), 0, json.JSONDecoder(), True
     text.skip("[")
     while more and (start := text.peek()) and start != "]":
@@ -142,7 +142,7 @@ class _Window:
         return not self._ended
 
     def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """Return the next character that is no white space; empty at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _SPACE:
                 self._at += 1
@@ -158,7 +158,7 @@ class _Window:
         return found
 
     def member(self, decoder: json.JSONDecoder) -> Any:
-        """The value that comes next; `_NOTHING` if there is none. Reads on until it is whole."""
+        """Return the value that comes next; `_NOTHING` if there is none. Reads on until it is whole."""
         wanted = _BLOCK
         while True:
             try:

@@ -1,1 +1,1 @@
-"""Pages that stand alone: tables and charts for audits, training reports and results. No script, no link."""
+"""Self-contained pages: tables and charts for audits, training reports and results. No scripts, no links."""

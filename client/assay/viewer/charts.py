@@ -1,6 +1,6 @@
-"""Line charts, column charts and bar charts as inline SVG, every text escaped.
+"""Line, column and bar charts as inline SVG; all text is escaped.
 
-Points are (x, y) pairs of floats; sizes are SVG units.
+Points are (x, y) pairs of floats; sizes are in SVG units.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Points = Sequence[tuple[float, float]]
 
 
 def line_chart(title: str, series: Mapping[str, Points]) -> str:
-    """Return one chart of several series of points; a chart without points says so."""
+    """Return one chart of several series of points, or a note if there are no points."""
     points = [point for values in series.values() for point in values]
     if not points:
-        return f"<figure><figcaption>{escaped(title)}: nothing yet</figcaption></figure>"
+        return f"<figure><figcaption>{escaped(title)}: no data yet</figcaption></figure>"
     x0, x1 = _range([x for x, _ in points])
     y0, y1 = _range([y for _, y in points])
 
@@ -39,10 +39,10 @@ def line_chart(title: str, series: Mapping[str, Points]) -> str:
 
 
 def column_chart(title: str, counts: Mapping[str, int]) -> str:
-    """Return one column per count, in the order of the numbers that name them."""
+    """Return one column per count, in numerical order of the names."""
     names = sorted(counts, key=float)
     if not names:
-        return f"<figure><figcaption>{escaped(title)}: nothing yet</figcaption></figure>"
+        return f"<figure><figcaption>{escaped(title)}: no data yet</figcaption></figure>"
     most = max(counts.values())
     step = (WIDTH - LEFT - RIGHT) / len(names)
     bars = []
@@ -80,7 +80,7 @@ def _axes(x0: float, x1: float, y0: float, y1: float) -> str:
 
 
 def bar_chart(caption: str, values: Sequence[tuple[str, float]], *, form: str = "{:,.0f}") -> str:
-    """Return a horizontal bar for each (label, value), the value written with `form`; nothing for no values."""
+    """Return a horizontal bar per (label, value), with values formatted by `form`; empty without values."""
     if not values:
         return ""
     most = max(value for _, value in values) or 1.0

@@ -1,4 +1,4 @@
-"""A page that stands alone: headings, tables and charts, every text escaped, no script, no link."""
+"""A self-contained HTML page of headings, tables and charts: all text is escaped, no scripts, no links."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Preformatted(str):
 
 
 class Page:
-    """Sections in order."""
+    """A page built section by section."""
 
     def __init__(self, title: str, lead: str = "") -> None:
         self._title = title
         self._body = [f"<h1>{text(title)}</h1>", f"<p>{text(lead, limit=2000)}</p>" if lead else ""]
 
     def heading(self, title: str, note: str = "") -> None:
-        """Begin a section."""
+        """Start a section."""
         self._body.append(f"<h2>{text(title)}</h2>" + (f"<p>{text(note)}</p>" if note else ""))
 
     def alarm(self, message: str) -> None:
@@ -48,13 +48,13 @@ class Page:
         self._body.append(_cell(Preformatted(content)))
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Add a table; cells become text, `Preformatted` ones keep their line breaks."""
+        """Add a table. Cells are converted to text; `Preformatted` cells keep their line breaks."""
         head = "".join(f"<th>{text(cell)}</th>" for cell in header)
         body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         self._body.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
 
     def bars(self, caption: str, values: Sequence[tuple[str, float]], *, form: str = "{:,.0f}") -> None:
-        """Add a horizontal bar for each value."""
+        """Add a horizontal bar chart."""
         self._body.append(bar_chart(caption, values, form=form))
 
     def lines(self, title: str, series: Mapping[str, Points]) -> None:
@@ -66,7 +66,7 @@ class Page:
         self._body.append(column_chart(title, counts))
 
     def html(self) -> str:
-        """Return the whole page."""
+        """Return the page as HTML."""
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         head = f'<meta charset="utf-8">{policy}<title>{text(self._title)}</title><style>{_STYLE}</style>'
         return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(self._body)}</body></html>\n'

@@ -1,4 +1,4 @@
-"""Any value as text of a page: escaped for HTML, control characters and text-direction overrides shown."""
+"""Convert values to HTML text: escaped, with control characters and text-direction overrides made visible."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class KeyRing:
         return not self._settings.keys and self._settings.key_file is None
 
     def owner(self, authorization: str | None) -> str:
-        """The owner that a request's Authorization header stands for. Raises Unauthorized."""
+        """Return the owner that a request's Authorization header stands for. Raises Unauthorized."""
         if self.open:
             return ""
         key = _key(authorization or "")
@@ -59,7 +59,7 @@ class KeyRing:
 
 
 def _key(authorization: str) -> str:
-    """The key: a bearer token, or the password of basic credentials (what `http://:KEY@host` sends)."""
+    """Return the key: a bearer token, or the password of basic credentials (what `http://:KEY@host` sends)."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() == "basic":
         try:

@@ -135,7 +135,7 @@ class _Host:
         self.loop.close()
 
     async def front(self) -> Front:
-        """The engine's front; the first call starts the engine."""
+        """Return the engine's front; the first call starts the engine."""
         if self._front is None:
             self._front = asyncio.ensure_future(self._start())
         front = self._front
@@ -166,7 +166,7 @@ class _Host:
 
 
 def _sandbox() -> Sandbox | None:
-    """The default sandbox, with the backends and environments of the variables of `assay serve` (JSON).
+    """Return the default sandbox, with the backends and environments of the variables of `assay serve` (JSON).
 
     Raises ConfigurationError naming the variable at fault; None if the list of backends is empty.
     """
@@ -184,7 +184,7 @@ def _sandbox() -> Sandbox | None:
 
 
 def _variable(name: str, kind: Any, meaning: str) -> Any:
-    """The value of a variable, or None where it is not set. Raises ConfigurationError."""
+    """Return the value of a variable, or None where it is not set. Raises ConfigurationError."""
     text = os.environ.get(name)
     if text is None:
         return None

@@ -35,7 +35,7 @@ Environments = Mapping[EnvironmentName, EnvironmentSettings]
 
 
 def recipes(environments: Environments) -> tuple[Recipe, ...]:
-    """What the sandbox installs. Raises ValueError naming the environment that cannot be had."""
+    """Return what the sandbox installs. Raises ValueError naming the environment that cannot be had."""
     return tuple(_recipe(name, asked) for name, asked in environments.items())
 
 

@@ -42,14 +42,14 @@ class Front:
     share: Share | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """A JSON ScoreRequest in, a JSON ScoreResponse out. Raises EngineError, ItemsRefused (`strict`)."""
+        """Return a JSON ScoreRequest in, a JSON ScoreResponse out. Raises EngineError, ItemsRefused (`strict`)."""
         started = time.perf_counter()
         submission = await self.taken(body, owner=owner)
         frames = await self._finish(submission, strict=strict)
         return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def score_msgpack(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """The same in msgpack, with references, messages and state as JSON in `bin`."""
+        """Return the same in msgpack, with references, messages and state as JSON in `bin`."""
         started = time.perf_counter()
         submission = await self.taken(body, owner=owner, packed=True)
         frames = await self._finish(submission, strict=strict)
@@ -90,13 +90,13 @@ class Front:
         return frames
 
     async def taken(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
-        """A ScoreRequest in JSON or msgpack, taken in. Raises EngineError."""
+        """Return a ScoreRequest in JSON or msgpack, taken in. Raises EngineError."""
         intake = self.engine.intake
         read = intake.read_msgpack if packed else intake.read_json
         return await self.take(lambda: read(body, owner=owner), owner=owner)
 
     async def take(self, read: Callable[[], Batch], *, owner: str) -> Submission:
-        """What `read` reads, taken in; `read` may be called twice. Raises EngineError."""
+        """Return what `read` reads, taken in; `read` may be called twice. Raises EngineError."""
         if self.share is None:
             return self.engine.submit(read())
         return await self.share.submit(await self.share.read(read, owner))
@@ -118,7 +118,7 @@ class Front:
             self.share.reference(owner, digest, body)
 
     def verifiers(self) -> bytes:
-        """What can be verified, each with the JSON schema of its reference."""
+        """Return what can be verified, each with the JSON schema of its reference."""
         public = [{key: entry[key] for key in entry if key not in PRIVATE} for entry in self.engine.descriptions]
         return json_of({"verifiers": public})
 

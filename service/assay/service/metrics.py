@@ -75,11 +75,11 @@ class Metrics(Collector):
                 self._runs[frame.verifier].observe(frame.timing.run_ms)
 
     def text(self) -> bytes:
-        """All metrics, for a scrape."""
+        """Return all metrics, for a scrape."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """The metric families as they are now."""
+        """Yield the metric families as they are now."""
         results = CounterMetricFamily(
             "assay_results", "Results, with the error code of a no-verdict.", labels=["verifier", "outcome", "error"]
         )

@@ -121,7 +121,7 @@ class Settings(BaseSettings):
         )
 
     def engine(self) -> EngineSettings:
-        """What the engine needs to know of these."""
+        """Return what the engine needs to know of these."""
         return EngineSettings(
             lanes=self.lanes, limits=Limits(**self.limits.model_dump()), warm=self.warm,
             plugins=self.verifiers + self.wires.plugins,
@@ -148,7 +148,7 @@ def load(config: Path | None, **overrides: Any) -> Settings:
 
 
 def hashed(key: str) -> str:
-    """The SHA-256 of a key in hex; `sha256:HEX` is taken as it is."""
+    """Return the SHA-256 of a key in hex; `sha256:HEX` is taken as it is."""
     if key.startswith("sha256:") and len(key) == 71:
         return key.removeprefix("sha256:").lower()
     return hashlib.sha256(key.encode()).hexdigest()

@@ -125,7 +125,7 @@ class Shadow:
             self._examples[owner].append(example)
 
     def report(self, owner: str) -> Mapping[str, Any]:
-        """The counts, and the caller's own examples, latest first."""
+        """Return the counts, and the caller's own examples, latest first."""
         return {
             "requests": dict(self.requests),
             "results": [

@@ -100,7 +100,9 @@ def adapt(
 def lines(
     trainer: str, *, verifier: str = "math", columns: Sequence[str] = (), reference: str | None = None, url: str = URL
 ) -> str:
-    """The lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is no JSON."""
+    """Return the lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is no
+    JSON.
+    """
     if trainer not in TRAINERS:
         raise ConfigurationError(f"no such trainer; there are {', '.join(TRAINERS)}")
     if not (verifier + url).isprintable() or any(0xD800 <= ord(char) <= 0xDFFF for char in reference or ""):
@@ -139,7 +141,7 @@ def _check(reference: Any, columns: Sequence[str]) -> None:
 
 
 def _python(value: Any) -> str:
-    """A value as Python, texts in double quotes."""
+    """Return a value as Python, texts in double quotes."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_python(key)}: {_python(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
@@ -148,7 +150,7 @@ def _python(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes, by the escapes that Python and TOML share; what cannot be seen is escaped."""
+    """Return a text in double quotes, by the escapes that Python and TOML share; what cannot be seen is escaped."""
     return '"' + "".join(map(_char, text)) + '"'
 
 
@@ -163,7 +165,7 @@ _HYDRA_KEY = re.compile(r"(?!(?:true|false|null|nan|inf)$)[A-Za-z_$][\w$.-]*", r
 
 
 def _hydra(value: Any) -> str:
-    """A value in the grammar of Hydra's overrides: keys bare, texts in double quotes, interpolations escaped.
+    """Return a value in the grammar of Hydra's overrides: keys bare, texts in double quotes, interpolations escaped.
 
     Raises `ConfigurationError` for a key that the grammar has no form of.
     """
@@ -189,7 +191,7 @@ _TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _toml(value: Any) -> str:
-    """A value as inline TOML. Raises `ConfigurationError` for what TOML has no form of."""
+    """Return a value as inline TOML. Raises `ConfigurationError` for what TOML has no form of."""
     if isinstance(value, Mapping):
         inner = ", ".join(f"{_toml_key(key)} = {_toml(member)}" for key, member in value.items())
         return f"{{ {inner} }}"

@@ -32,7 +32,7 @@ class Grade:
 
     @classmethod
     def of(cls, result: Result) -> Grade:
-        """What a result amounts to."""
+        """Return what a result amounts to."""
         if result.reward is not None:
             return cls(result.reward, result.score, result.reason, result=result)
         fault: Fault = "ours" if result.retryable else "row"

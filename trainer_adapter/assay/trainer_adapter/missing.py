@@ -75,7 +75,7 @@ class AbstainPolicy:
                 raise ungraded(guilty, of=len(grades))
 
     def _fill(self, group: Sequence[Grade]) -> tuple[bool, float | None]:
-        """Whether the whole group is constant, and what stands for an outage in it."""
+        """Return whether the whole group is constant, and what stands for an outage in it."""
         constant = self.row == "constant" and any(grade.fault == "row" for grade in group)
         lost = [grade for grade in group if grade.fault == "ours"]
         if self.outage != "mean" or constant or not lost:
@@ -94,7 +94,7 @@ class AbstainPolicy:
 
 
 def ungraded(grades: Sequence[Grade], *, of: int) -> Ungraded:
-    """The error that says how many have no verdict, and why."""
+    """Return the error that says how many have no verdict, and why."""
     reasons = ", ".join(f"{code} {count}" for code, count in Tally.of(grades).reasons.most_common(5))
     detail = next((grade.detail for grade in grades if grade.detail), "")
     return Ungraded(f"{len(grades)} of {of} completions have no verdict: {reasons}; {detail[:300]}")

@@ -23,7 +23,7 @@ RewardFunc = Callable[..., dict[str, Any]]
 def make_reward_func(
     verifier: str, reference: Source, *, end_tokens: Sequence[str] = SPECIAL_TOKENS, **settings: Any
 ) -> RewardFunc:
-    """A `reward_func`. Templates know `label`, `prompt`, `query`; settings are those of `SingleFace`."""
+    """Return a `reward_func`. Templates know `label`, `prompt`, `query`; settings are those of `SingleFace`."""
     face = SingleFace(verifier=verifier, reference=reference, **settings)
 
     def reward_func(

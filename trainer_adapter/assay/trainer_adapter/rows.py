@@ -49,7 +49,7 @@ class RowMap:
         self._compile()
 
     def item(self, row: Row, completion: Any) -> dict[str, Any] | Grade:
-        """The item, or the grade of a row that is at fault. Raises `MissingColumn`."""
+        """Return the item, or the grade of a row that is at fault. Raises `MissingColumn`."""
         try:
             fields = {name: plain(fill(row)) for name, fill in self._fills.items()}
         except RowFault as fault:
@@ -105,7 +105,7 @@ _KEPT = ("role", "name", "tool_call_id", "reasoning_content")
 
 
 def completed(completion: Any) -> Any:
-    """What the model wrote, as an item holds it: text, or messages of which only what judges read is kept.
+    """Return what the model wrote, as an item holds it: text, or messages of which only what judges read is kept.
 
     Nothing in here can fault the row: what a trainer or a tool put in beside text becomes text.
     """
@@ -146,7 +146,7 @@ def _content(content: Any) -> str | list[dict[str, str]] | None:
 
 
 def _safe(value: Mapping[str, Any]) -> Any:
-    """A tool call in JSON; what has no JSON form is kept as its kind's name."""
+    """Return a tool call in JSON; what has no JSON form is kept as its kind's name."""
     try:
         return plain(value)
     except RowFault:

@@ -72,7 +72,7 @@ class Scorer:
         self._new_here()
 
     def score(self, items: Sequence[Prepared]) -> list[Grade]:
-        """A grade per item, in order. Raises `ConfigurationError`, `RequestRefused` before the first verdict."""
+        """Return a grade per item, in order. Raises `ConfigurationError`, `RequestRefused` before the first verdict."""
         future = self._start(items)
         try:
             return future.result()
@@ -81,15 +81,17 @@ class Scorer:
             raise
 
     def submit(self, items: Sequence[Prepared]) -> Future[list[Grade]]:
-        """The same, waited for by the caller; cancelling the future cancels the requests, down to the sandbox."""
+        """Return the same, waited for by the caller; cancelling the future cancels the requests, down to the
+        sandbox.
+        """
         return self._start(items)
 
     async def score_async(self, items: Sequence[Prepared]) -> list[Grade]:
-        """The same without blocking the loop; a caller that is cancelled cancels the requests."""
+        """Return the same without blocking the loop; a caller that is cancelled cancels the requests."""
         return await asyncio.wrap_future(self._start(items))
 
     async def score_one(self, item: Prepared) -> Grade:
-        """The grade of one item, asked for together with what else this loop asks for now."""
+        """Return the grade of one item, asked for together with what else this loop asks for now."""
         if isinstance(item, Grade):
             self._fail_if_no_row_is_gradable([item])
             return item

@@ -29,7 +29,7 @@ class Target:
 
     @classmethod
     def of(cls, url: str | Sequence[str] | Client, *, api_key: str | None, **options: Any) -> Target | Client:
-        """A client of the caller's own is used as it is."""
+        """Return a client of the caller's own is used as it is."""
         if isinstance(url, Client):
             return url
         urls = (url,) if isinstance(url, str) else tuple(url)
@@ -40,7 +40,7 @@ class Target:
         return cls(urls, api_key, tuple(sorted(frozen.items())))
 
     def client(self) -> Client:
-        """This process's client."""
+        """Return this process's client."""
         key = (os.getpid(), self.urls, self.api_key, self.options)
         with _lock:
             if key not in _open:

@@ -48,7 +48,7 @@ class SingleFace:
         self._scorer = Scorer(Target.of(url, api_key=api_key, **options), deadline_s=deadline_s)
 
     def item(self, row: Row, completion: Any) -> Prepared:
-        """The item of a row."""
+        """Return the item of a row."""
         return self._rows.item(row, completion)
 
     async def grade(self, row: Row, completion: Any) -> Grade:
@@ -60,13 +60,13 @@ class SingleFace:
         return self._scorer.score([self.item(row, said) for row, said in zip(rows, completions, strict=True)])
 
     def number(self, grade: Grade) -> float:
-        """A finite number. Raises `Ungraded`."""
+        """Return a finite number. Raises `Ungraded`."""
         (reward,) = self._policy.rewards([grade])
         assert reward is not None
         return float(reward)
 
     def told(self, grade: Grade) -> dict[str, float | str]:
-        """The number and why, under the fixed `KEYS`; `acc` is correctness before any shaping."""
+        """Return the number and why, under the fixed `KEYS`; `acc` is correctness before any shaping."""
         number = self.number(grade)
         unit = min(max(number, 0.0), 1.0) if grade.score is None else float(grade.score)
         values = (number, unit, float(grade.fault is None), float(grade.fault == "row"), float(grade.fault == "ours"))
@@ -77,7 +77,7 @@ _faces: dict[str, SingleFace] = {}
 
 
 def face_of(settings: Mapping[str, Any]) -> SingleFace:
-    """The face of these settings in this process."""
+    """Return the face of these settings in this process."""
     key = json.dumps(settings, sort_keys=True, default=_plain)
     if key not in _faces:
         _faces[key] = SingleFace(**json.loads(key))

@@ -137,7 +137,7 @@ def _key(prompt: Any) -> str:
 
 
 def _correct(grades: Sequence[Grade]) -> float:
-    """The share of the graded that is right; 0 where nothing is graded (`graded` says so)."""
+    """Return the share of the graded that is right; 0 where nothing is graded (`graded` says so)."""
     graded = [grade for grade in grades if grade.fault is None]
     return sum(grade.correct for grade in graded) / max(len(graded), 1)
 

@@ -69,7 +69,7 @@ async def compute_score(
 
 
 def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings: Any) -> ComputeScore:
-    """A `compute_score` for a file of your own: references may be functions, `url` a client. Else as above."""
+    """Return a `compute_score` for a file of your own: references may be functions, `url` a client. Else as above."""
     face = SingleFace(verifier=verifier, reference=reference, **settings)
 
     async def compute_score(
@@ -92,7 +92,7 @@ def _row(source: Any, truth: Any, extra: Mapping[str, Any] | None, more: Mapping
 
 
 def _manager() -> type:
-    """The class, made when it is asked for: its base is verl's."""
+    """Return the class, made when it is asked for: its base is verl's."""
     from verl.experimental.reward_loop.reward_manager.base import (  # type: ignore[import-not-found]
         RewardManagerBase,
     )
@@ -117,7 +117,7 @@ def _manager() -> type:
 
 
 def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What `compute_score` is called with, of a sample's own fields (which are not changed)."""
+    """Return what `compute_score` is called with, of a sample's own fields (which are not changed)."""
     extra = {**(fields.get("extra_info") or {}), **(fields.get("tool_extra_fields") or {})}
     extra["num_turns"] = fields.get("__num_turns__")
     extra["rollout_reward_scores"] = fields.get("reward_scores") or {}

@@ -1,4 +1,4 @@
-"""Verifiers: each says whether a completion is right, given a reference."""
+"""Verifiers: each decides whether a completion is correct, given a reference."""
 
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Answer, Candidate, Message

@@ -1,10 +1,10 @@
-"""A verifier: `prepare(reference) -> spec`, once per reference; `verify(spec, candidate) -> Verdict`.
+"""The interface of a verifier: `prepare(reference) -> spec` once per reference, `verify(spec, candidate) -> Verdict`
+per item.
 
-`prepare` parses and checks the reference (it alone may refuse the row); its result is cached by hash
-and shared by the whole group. `verify` is pure, deterministic and linear-time on untrusted text, does
-no I/O (code aside), and never raises because of what a completion contains. The lane enforces CPU
-budgets around both from outside (`Budget`); a verifier need not watch a clock, but must not swallow
-`BaseException`.
+`prepare` parses and checks the reference and is the only place that may refuse the row. Its result is cached by the
+reference's hash and shared by the whole group. `verify` is pure, deterministic and linear-time on untrusted text, does
+no I/O (except `code`), and never raises because of what a completion contains. The lane enforces the CPU budgets of
+both from outside (`Budget`), so a verifier does not watch a clock, but it must not swallow `BaseException`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """CPU seconds that one `prepare` and one `verify` may use, at most."""
+    """CPU seconds that one `prepare` call and one `verify` call may use."""
 
     prepare_cpu_s: float = 2.0
     verify_cpu_s: float = 2.0
@@ -32,13 +32,14 @@ class Budget:
 if TYPE_CHECKING:
 
     class Verdict(VerdictFields):
-        """What a verifier says of one candidate; see below."""
+        """The result of scoring one candidate; see below."""
 
         reward: float
 
 else:
-    # A dataclass made from the contract's one list of fields: a verdict is made for every item, and a pydantic
-    # model takes three times as long. The lane checks what it encodes.
+    # A dataclass generated from the contract's one list of fields: one verdict is built per item, and a pydantic model
+    # takes
+    # three times as long. The lane validates what it encodes.
     Verdict = make_dataclass(
         "Verdict",
         [
@@ -49,46 +50,46 @@ else:
         kw_only=True,
         module=__name__,
     )
-    Verdict.__doc__ = """What a verifier says of one candidate: the fields of `assay.contract.result.VerdictFields`.
+    Verdict.__doc__ = """The result of scoring one candidate: the fields of `assay.contract.result.VerdictFields`.
 
     `reward` is finite. `score` is correctness in [0, 1], or None for a pure shaping term; it equals `reward` for
-    plain verifiers. `explanation` is filled only if `candidate.explain`: plain JSON that tells a person how it
-    was decided.
+    plain verifiers. `explanation` is filled only if `candidate.explain` is set: plain JSON that explains the
+    decision to a person.
     """
 
 
 class Verifier(ABC, Generic[R, S]):
-    """Base of every verifier, built in or plugged in."""
+    """Base class of every verifier, built-in or plugin."""
 
     name: ClassVar[str]
     version: ClassVar[int]
     reference_model: ClassVar[type[Reference]]
     reads: ClassVar[frozenset[str]] = frozenset({"completion", "prefill"})
-    """Item fields that a verdict may depend on; they enter the item's key."""
+    """Item fields that a verdict may depend on. They are part of the item's key."""
     budget: ClassVar[Budget] = Budget()
     sandboxed: ClassVar[bool] = False
-    """True if `verify` runs programs: the engine then gives it a lane with a sandbox slot."""
+    """True if `verify` runs programs: the engine then uses a lane with a sandbox slot."""
     may_sandbox: ClassVar[bool] = False
-    """True if some references make `verify` run programs; toolchains then enter the item's key."""
+    """True if only some references make `verify` run programs. Toolchain versions are then part of the item's key."""
     repeatable: ClassVar[bool] = True
-    """False if a result is a report of one run and no verdict: each item is then run, and nothing of it is kept."""
+    """False if the result reports one run and is no verdict: each item is then run and nothing is cached."""
     needs_registry: ClassVar[bool] = False
-    """True if it is made with the registry that it is found in, to find others by name."""
+    """True if the constructor takes the registry, to find other verifiers by name."""
 
     @abstractmethod
     def prepare(self, reference: R) -> S:
         """Parse and check the reference. Raises `InvalidReference`."""
 
     def wall_s(self, spec: S) -> float | None:
-        """Wall seconds after which `verify` is held to be stuck; None: the engine's own bound."""
+        """Return the wall seconds after which `verify` counts as stuck, or None for the engine's default."""
         return None
 
     @abstractmethod
     def verify(self, spec: S, candidate: Candidate) -> Verdict:
-        """Judge one candidate."""
+        """Score one candidate."""
 
 
 def binary(correct: bool, reason: str | None = None, **fields: Any) -> Verdict:
-    """The verdict of a verifier that says right or wrong."""
+    """Return a verdict with reward 1 or 0."""
     reward = 1.0 if correct else 0.0
     return Verdict(reward=reward, score=reward, reason=reason or ("equal" if correct else "unequal"), **fields)

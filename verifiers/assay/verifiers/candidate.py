@@ -1,9 +1,9 @@
 """One completion as a verifier sees it.
 
-The judged text of exact, math, code, schema and format is the `content` of the last assistant
-message; a string completion is that content. Thinking is everything before the last `</think>` of
-`prefill` + completion; opened and never closed: there is no answer text at all; no tag: no thinking.
-Spans count code points of the judged text (without the prefill).
+The scored text of exact, math, code, schema and format is the `content` of the last assistant message; a string
+completion is that content. Thinking is everything before the last `</think>` of `prefill` + completion. If thinking is
+opened and never closed, there is no answer text; without a think tag there is no thinking. Spans count code points of
+the scored text (without the prefill).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 @dataclass(slots=True, kw_only=True)
 class Message:
-    """A chat message of the completion: the model's (`assistant`) or the environment's (`tool`)."""
+    """A chat message of the completion, written by the model (`assistant`) or the environment (`tool`)."""
 
     role: str
     content: str | None = None
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(slots=True)
 class Answer:
-    """The part of the judged text after the thinking, and where it starts in the judged text."""
+    """The part of the scored text after the thinking, and its offset in the scored text."""
 
     text: str
     offset: int
@@ -39,9 +39,9 @@ class Answer:
 
 @dataclass(kw_only=True, eq=False)
 class Candidate:
-    """What a verifier may read of an item, and never changes. Fields that it does not declare in `reads` are unset.
+    """The item fields that a verifier may read. Verifiers never change them; fields not declared in `reads` are unset.
 
-    Not frozen, only because one is made for every item and frozen ones cost a call per field.
+    Not frozen because one is made for every item, and a frozen dataclass costs a call per field.
     """
 
     messages: tuple[Message, ...]
@@ -56,16 +56,16 @@ class Candidate:
     options: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
     owner: str = ""
-    """Whose item this is (a hash of the API key): one jail never serves two owners."""
+    """The item's owner (a hash of the API key). A jail never serves two owners."""
 
     @classmethod
     def of(cls, text: str, **fields: Any) -> Candidate:
-        """A candidate whose completion is one string."""
+        """Return a candidate whose completion is one string."""
         return cls(messages=(Message(role="assistant", content=text),), **fields)
 
     @cached_property
     def message_index(self) -> int:
-        """Index of the judged message, or -1 where no assistant message is."""
+        """Index of the scored message, or -1 if there is no assistant message."""
         last = len(self.messages) - 1
         if last >= 0 and self.messages[last].role == "assistant":
             return last
@@ -73,19 +73,19 @@ class Candidate:
 
     @cached_property
     def text(self) -> str:
-        """The judged text, thinking and all."""
+        """The scored text, including thinking."""
         return (self.messages[self.message_index].content or "") if self.message_index >= 0 else ""
 
     @cached_property
     def answer(self) -> Answer | None:
-        """The judged text after the thinking, or None where the thinking never closed."""
+        """The scored text after the thinking, or None if the thinking never closed."""
         text = self.text
         offset = thinking_end(text, prefill=self.prefill)
         return None if offset is None else Answer(text[offset:] if offset else text, offset, self.message_index)
 
 
 def thinking_end(text: str, *, prefill: str = "") -> int | None:
-    """Where the answer starts in `text`, or None if thinking was opened (again) and never closed."""
+    """Return the offset in `text` where the answer starts, or None if thinking was opened (again) and never closed."""
     joined = prefill + text
     close = joined.rfind(_CLOSE)
     start = close + len(_CLOSE) if close >= 0 else 0

@@ -1,9 +1,9 @@
-"""Why a verifier gives no verdict. Nothing that a completion contains may raise one of these.
+"""Reasons why a verifier gives no verdict. Nothing that a completion contains may raise one of these.
 
     NoVerdict
     ├── InvalidReference     the row's fault: `prepare` refused the reference (reward null, never 0)
     ├── InvalidItem          the row's fault: a field that the verifier reads is missing or ill-formed
-    ├── SandboxUnavailable   our fault, retryable: no sandbox (or language, or environment) here
+    ├── SandboxUnavailable   the host's fault, retryable: no sandbox (or language, or environment) available
     └── NeedsSandbox         not a fault: the engine moves the item to a lane that has a sandbox slot
 
 A failing *candidate* is data (`Verdict`), never an exception.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 
 class NoVerdict(Exception):
-    """No verdict can be given; `code` and `message` go to the caller. Never echo input in `message`."""
+    """No verdict can be given. `code` and `message` are returned to the caller; never echo input in `message`."""
 
     code = "internal"
     retryable = False
@@ -25,7 +25,7 @@ class NoVerdict(Exception):
 
 
 class InvalidReference(NoVerdict):
-    """The reference is ill-formed, has nothing to check, or its gold does not parse."""
+    """The reference is ill-formed, checks nothing, or its gold does not parse."""
 
     code = "invalid_reference"
 
@@ -44,6 +44,6 @@ class SandboxUnavailable(NoVerdict):
 
 
 class NeedsSandbox(NoVerdict):
-    """Raised by `prepare` in a lane without a sandbox slot when the reference needs one."""
+    """Raised by `prepare` in a lane without a sandbox slot if the reference needs one."""
 
     code = "needs_sandbox"

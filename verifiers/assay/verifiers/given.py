@@ -1,7 +1,7 @@
-"""`given`: a score that another system gave, carried by the item (`name`) or by the row (`score`).
+"""`given`: a score from another system, carried by the item (`name`) or by the row (`score`).
 
-The score is the reward as it stands; it is correctness too where it lies in [0, 1]. A missing name or a
-null is no verdict: another system's outage must not become a 0.
+The score is the reward unchanged, and also the correctness `score` if it lies in [0, 1]. A missing name or a null gives
+no verdict: another system's outage must not become a 0.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from assay.verifiers.errors import InvalidItem
 
 @dataclass(frozen=True)
 class GivenSpec:
-    """Where the score comes from."""
+    """The name of the item's score, or the row's own score."""
 
     name: str | None
     score: float | None
 
 
 class GivenVerifier(Verifier[GivenReference, GivenSpec]):
-    """A score that another system gave: a judge, a reward model, a label."""
+    """A score given by another system: a judge, a reward model, a label."""
 
     name = "given"
     version = 1
@@ -32,15 +32,17 @@ class GivenVerifier(Verifier[GivenReference, GivenSpec]):
     reads = frozenset({"scores"})
 
     def prepare(self, reference: GivenReference) -> GivenSpec:
-        """Nothing to parse."""
+        """Return the spec; there is nothing to parse."""
         return GivenSpec(reference.name, reference.score)
 
     def verify(self, spec: GivenSpec, candidate: Candidate) -> Verdict:
-        """Hand the score on. Raises `InvalidItem` where there is none: the row's fault, not the model's."""
+        """Return the score as a verdict. Raises `InvalidItem` if there is none: that is the row's fault, not the
+        model's.
+        """
         score = spec.score if spec.name is None else candidate.scores.get(spec.name)
         if score is None or not math.isfinite(score):
             field = "score" if spec.name is None else f"scores.{spec.name}"
-            raise InvalidItem("no score was given", field=field)
+            raise InvalidItem("the item carries no such score", field=field)
         explanation = {"why": "the score was given", "from": spec.name or "the row"} if candidate.explain else {}
         score = float(score)
         correctness = score if 0 <= score <= 1 else None

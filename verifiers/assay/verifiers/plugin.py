@@ -1,4 +1,4 @@
-"""Your own verifier: a subclass of `Verifier`, or a function under `@verifier`.
+"""Custom verifiers: a subclass of `Verifier`, or a function decorated with `@verifier`.
 
     from assay.verifiers import verifier
 
@@ -6,9 +6,9 @@
     def mentions(completion: str, reference: dict) -> float:
         return float(reference["word"] in completion)
 
-Plugins are loaded only if settings name them, only in lanes, and cannot take a built-in's name. The
-function gets the answer text (thinking left out) and the reference; what it raises is reported as the
-verifier's fault unless only this completion makes it raise (then the reward is 0).
+Plugins are loaded only if the settings name them, only in lanes, and cannot take a built-in's name. The function gets
+the answer text (without thinking) and the reference. An exception counts as the verifier's fault (no verdict), unless
+only this completion raises it (then the reward is 0).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class OpenReference(Reference):
 
 
 class FunctionVerifier(Verifier[OpenReference, Mapping[str, Any]]):
-    """A function `(completion, reference) -> number` as a verifier; a score in [0, 1] is also its `score`."""
+    """A function `(completion, reference) -> number` as a verifier. A score in [0, 1] is also its `score`."""
 
     reference_model = OpenReference
     rule: Callable[..., float]
 
     def prepare(self, reference: OpenReference) -> Mapping[str, Any]:
-        """The reference as a plain mapping."""
+        """Return the reference as a plain mapping."""
         return dict(reference.model_extra or {})
 
     def verify(self, spec: Mapping[str, Any], candidate: Candidate) -> Verdict:
@@ -55,7 +55,7 @@ class FunctionVerifier(Verifier[OpenReference, Mapping[str, Any]]):
 
 
 def verifier(*, version: int, name: str | None = None) -> Callable[[Rule], type[FunctionVerifier]]:
-    """Make a verifier of a function; its name is the function's unless `name` is given."""
+    """Make a verifier from a function. Its name is the function's unless `name` is given."""
 
     def wrap(rule: Rule) -> type[FunctionVerifier]:
         fields = {

@@ -1,7 +1,7 @@
-"""Which verifiers there are: built-ins by name, imported when first used, and the plugins that settings name.
+"""The registry of verifiers: built-ins by name, imported on first use, and the plugins named in the settings.
 
-A plugin is a path to a Python file, a module's name, or the name of an entry point in the group
-`assay.verifiers`. It may bring several verifiers; none may take a name that is taken.
+A plugin is a path to a Python file, a module name, or the name of an entry point in the group `assay.verifiers`. It may
+define several verifiers; none may reuse an existing name.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ BUILT_IN: dict[str, str] = {
     "script": "assay.verifiers.script:ScriptVerifier",
     "tool": "assay.verifiers.tool:ToolVerifier",
 }
-"""Name -> where the class is."""
+"""Name -> import path of the class."""
 
 AnyVerifier = Verifier[Any, Any]
 
 
 class PluginError(Exception):
-    """A plugin that settings name cannot be loaded, brings no verifier, or takes a name that is taken."""
+    """A plugin named in the settings cannot be loaded, defines no verifier, or reuses an existing name."""
 
 
 class Registry:
-    """Verifiers by name. Instances are made once and kept."""
+    """Verifiers by name. Instances are created once and kept."""
 
     def __init__(self, plugins: Sequence[str] = ()) -> None:
         self._classes: dict[str, type[AnyVerifier]] = {}
@@ -51,7 +51,7 @@ class Registry:
     def _add(self, plugin: str, classes: Iterable[type[AnyVerifier]]) -> None:
         found = list(classes)
         if not found:
-            raise PluginError(f"plugin {plugin} brings no verifier")
+            raise PluginError(f"plugin {plugin} defines no verifier")
         for cls in found:
             if cls.name in BUILT_IN or cls.name in self._classes or "@" in cls.name:
                 raise PluginError(f"plugin {plugin}: the name {cls.name!r} is taken or ill-formed")
@@ -62,7 +62,7 @@ class Registry:
         yield from self._classes
 
     def get(self, name: str) -> AnyVerifier:
-        """The verifier of that name. Raises KeyError."""
+        """Return the verifier of that name. Raises `KeyError`."""
         if name not in self._instances:
             cls = self._class(name)
             self._instances[name] = cls(self) if cls.needs_registry else cls()  # type: ignore[call-arg]
@@ -76,7 +76,7 @@ class Registry:
         return cls
 
     def describe(self) -> list[VerifierInfo]:
-        """Every verifier with the JSON schema of its reference."""
+        """Return every verifier with the JSON schema of its reference."""
         return [_describe(self.get(name)) for name in self]
 
 
@@ -123,6 +123,6 @@ def _classes_of(loaded: ModuleType | type[AnyVerifier]) -> Iterator[type[AnyVeri
 
 
 def _is_own(cls: type[AnyVerifier], module: ModuleType) -> bool:
-    """A complete verifier that the module makes itself, not one that it only imports."""
+    """Return whether the class is a concrete verifier defined in this module rather than imported into it."""
     complete = isinstance(getattr(cls, "name", None), str) and not inspect.isabstract(cls)
     return complete and cls.__module__ == module.__name__

@@ -1,8 +1,8 @@
-"""Small programs of a row, run in the sandbox on values: JSON in on standard input, one JSON frame out.
+"""Run a row's small program in the sandbox on values: JSON on standard input, one JSON frame as output.
 
-For verifiers that need the sandbox on some rows only. A driver runs the row's code; what that code
-prints goes to standard error, and the frame leaves by a pipe of its own. The frame is read here, strictly
-and bounded. Never a verdict about the completion by itself: what a frame is worth its verifier decides.
+For verifiers that need the sandbox only on some rows. A driver runs the row's code; what that code prints goes to
+standard error, and the frame is written to a separate pipe. The frame is read here, strictly and bounded. It is never a
+verdict by itself: the verifier decides what it means.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ OpenSlot = Callable[[], Slot]
 
 
 def require_slot() -> None:
-    """Raises `NeedsSandbox` in a lane without a sandbox slot: the engine moves the item to one that has."""
+    """Raise `NeedsSandbox` in a lane without a sandbox slot: the engine then moves the item to a lane that has one."""
     if not os.environ.get(FD_VARIABLE):
         raise NeedsSandbox("this reference runs programs")
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a run: the value of its frame, or why there is none (a reason code)."""
+    """The result of a run: the value of its frame, or a reason code."""
 
     value: Any = None
     failure: str | None = None
@@ -48,9 +48,15 @@ def run_on_values(
     """Run `driver`, which gets `source` and `inputs` as JSON. Raises `SandboxUnavailable`."""
     payload = json.dumps({"source": source, "inputs": inputs}, ensure_ascii=True).encode()
     spec: RunSpec = python_program(
-        driver.encode(), stdin=payload, limits=limits, environment=environment, owner=owner, role="row",
-        outputs=1, output_bytes=FRAME_BYTES,
-    )  # fmt: skip
+        driver.encode(),
+        stdin=payload,
+        limits=limits,
+        environment=environment,
+        owner=owner,
+        role="row",
+        outputs=1,
+        output_bytes=FRAME_BYTES,
+    )
     try:
         return _ran(open_slot().run(spec))
     except SandboxError as error:

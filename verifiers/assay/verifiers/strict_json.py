@@ -1,8 +1,8 @@
 """Strict JSON: one parser decides what counts as JSON, in requests, rows and completions alike.
 
-Refused: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, nesting deeper than
-200, an integer of more than 4,300 digits, lone surrogates. Messages name the place, never the input.
-What a number is worth: `numbers`.
+Rejected: NaN and infinity, duplicate keys, invalid UTF-8, text after the value, nesting deeper than 200, an integer of
+more than 4,300 digits, lone surrogates. Error messages give the position, never the input. For the value of numbers,
+see `numbers`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEPTH_LIMIT = 200
 
 
 class JsonFault(ValueError):
-    """Not strict JSON: `code` says what kind of fault, `limit` which bound was passed, if one was."""
+    """The text is not strict JSON. `code` is the kind of fault; `limit` the bound that was exceeded, if any."""
 
     def __init__(self, code: str, detail: str, limit: int | None = None) -> None:
         super().__init__(detail)
@@ -41,7 +41,7 @@ _PLACE = re.compile(r"at line (\d+) column (\d+)$")
 
 
 def parse(body: bytes) -> Any:
-    """The value that `body` is. Floats keep their text (`jiter.LosslessFloat`). Raises JsonFault."""
+    """Parse `body`. Floats keep their text (`jiter.LosslessFloat`). Raises `JsonFault`."""
     try:
         return jiter.from_json(
             body,
@@ -64,10 +64,11 @@ def _fault(message: str) -> JsonFault:
 
 
 def value_of(text: str) -> Any:
-    """The JSON value that a text is, trimmed of JSON white space. Raises JsonFault.
+    """Parse a text, trimmed of JSON white space. Raises `JsonFault`.
 
-    Numbers are exact (`5.0` is 5, 2^53 + 1 and 6.02e23 stay themselves); a number out of a float's range or of more
-    than 4,300 digits is a fault, like every other kind of text that is not strict JSON.
+    Numbers are exact (`5.0` is 5; 2^53 + 1 and 6.02e23 are kept). A number outside a float's range or of more than
+    4,300
+    digits is a fault, like any other text that is not strict JSON.
     """
     try:
         return exact(parse(text.strip(" \t\r\n").encode()))
@@ -76,7 +77,7 @@ def value_of(text: str) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """A JSON value with every number in its one form (`numbers.exact`). Raises JsonFault where one has none."""
+    """Return a JSON value with every number in canonical form (`numbers.exact`). Raises `JsonFault` if one has none."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -92,7 +93,7 @@ def exact(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A parsed value with floats for numbers that are written as floats (5.0 stays one). Never raises."""
+    """Return a parsed value with floats for numbers written as floats (5.0 stays a float). Never raises."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -104,7 +105,9 @@ def plain(value: Any) -> Any:
 
 
 def holds_lexemes(value: Any, *, infinite: bool = False) -> bool:
-    """Whether a number in it is more than a float can hold; `infinite`: by its magnitude."""
+    """Return whether the value holds a number that a float cannot represent; `infinite`: only because of its
+    magnitude.
+    """
     if isinstance(value, dict):
         return any(holds_lexemes(item, infinite=infinite) for item in value.values())
     if isinstance(value, list):

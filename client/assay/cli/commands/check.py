@@ -1,4 +1,4 @@
-"""`assay check`: rows that carry what is expected of them."""
+"""`assay check`: score rows that carry an expected result and report differences."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ REFUSALS = ("invalid_reference", "invalid_item")
 def check(
     cases: Annotated[str, typer.Argument(help="JSONL or Parquet file of rows with `expected`; - for stdin.")],
     minimum: Annotated[
-        float | None, typer.Option("--min", min=0, max=1, help="Pass from this share on. Default: all.")
+        float | None, typer.Option("--min", min=0, max=1, help="Share of rows that must agree. Default: all.")
     ] = None,
     server: Annotated[
-        list[str] | None, typer.Option(help="URL of a service; repeat it for fail-over. Default: embedded.")
+        list[str] | None, typer.Option(help="URL of a service; repeatable, for fail-over. Default: embedded.")
     ] = None,
     verifiers: Annotated[
-        list[str] | None, typer.Option(help="A Python file with verifiers of your own (embedded).")
+        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
     ] = None,
 ) -> None:
-    """Score rows that carry `expected`; print those that differ, and last right/total."""
+    """Score rows that carry `expected`, print those that differ, and last right/total."""
     client = connect(server or [], plugins=verifiers or [])
     right, total, skipped = asyncio.run(_check(client, cases))
     if not total:
-        raise Unusable("no row carries `expected`", source=cases)
+        raise Unusable("no row has a field `expected`", source=cases)
     if skipped:
-        print(f"assay: {skipped} rows carry no `expected` and were left out", file=sys.stderr)
+        print(f"assay: {skipped} rows without `expected` were skipped", file=sys.stderr)
     print(f"{right}/{total}")
     passed = right == total if minimum is None else right / total >= minimum
     raise typer.Exit(OK if passed else DIFFERS)
 
 
 def agrees(expected: Any, result: Mapping[str, Any]) -> bool:
-    """Whether a result is what the row expects: a number, null, `"refused"`, or one of a list of these."""
+    """Return whether a result agrees with the expected one: a number, null, `"refused"`, or a list of alternatives."""
     if isinstance(expected, list):
         return any(agrees(alternative, result) for alternative in expected)
     reward = result.get("reward")
@@ -59,11 +59,13 @@ def agrees(expected: Any, result: Mapping[str, Any]) -> bool:
 
 
 def check_expected(value: Any, row: Row, source: str) -> None:
-    """Refuse a row whose `expected` says nothing. Raises `Unusable`."""
+    """Raise `Unusable` if the row's `expected` is invalid."""
     for alternative in value if isinstance(value, list) and value else [value]:
         number = isinstance(alternative, int | float) and not isinstance(alternative, bool)
         if not (number or alternative is None or alternative == "refused"):
-            raise Unusable('`expected` is a number, null, "refused", or a list of these', line=row.line, source=source)
+            raise Unusable(
+                '`expected` must be a number, null, "refused", or a list of these', line=row.line, source=source
+            )
 
 
 async def _check(client: AsyncClient, source: str) -> tuple[int, int, int]:

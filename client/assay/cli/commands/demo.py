@@ -1,4 +1,4 @@
-"""`assay demo`: a bundled sample of real completions, scored and explained."""
+"""`assay demo`: score and explain a bundled sample of real completions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.client import AsyncClient
 
 SAMPLE = "gsm8k.jsonl"
 PER_OUTCOME = 1
-"""Verdicts explained of each outcome."""
+"""Number of verdicts explained per outcome."""
 SHOWN = frozenset({"correct", "incorrect", "no_verdict"})
 
 
@@ -28,7 +28,7 @@ def demo(
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
 ) -> None:
     """Score 40 completions of real models on GSM8K, and explain a right and a wrong one."""
-    print("40 answers that two real models gave to problems of GSM8K (MIT licence, OpenAI):\n")
+    print("40 answers of two real models to GSM8K problems (MIT licence, OpenAI):\n")
     with as_file(files("assay.cli") / "sample" / SAMPLE) as sample:
         asyncio.run(_demo(connect(server or []), sample))
 
@@ -50,4 +50,4 @@ async def _demo(client: AsyncClient, sample: Path) -> None:
     print()
     summary.print(sys.stdout)
     print(f"\n{agreed} of {len(every)} verdicts agree with the published labels.")
-    print("Score rows of your own:  assay score ROWS.jsonl -o OUT.jsonl")
+    print("Score your own rows:  assay score ROWS.jsonl -o OUT.jsonl")

@@ -1,4 +1,4 @@
-"""`assay explain`: why one completion got its reward, from the command line alone.
+"""`assay explain`: explain why one completion gets its reward.
 
 assay explain math '\\boxed{0.5}' --answer 1/2
 assay explain exact 'It is 18.' --reference '{"mode": "number", "gold": "18", "extract": "last_number"}'
@@ -24,17 +24,15 @@ from assay.client import AsyncClient
 
 
 def explain(
-    verifier: Annotated[str, typer.Argument(help="A verifier's name.")],
-    completion: Annotated[str, typer.Argument(help="What the model wrote; `@FILE` or `-` (stdin) reads it.")],
-    reference: Annotated[str | None, typer.Option(help="The reference as JSON; `@FILE` reads it.")] = None,
+    verifier: Annotated[str, typer.Argument(help="Name of the verifier.")],
+    completion: Annotated[str, typer.Argument(help="The completion; `@FILE` or `-` (stdin) to read it.")],
+    reference: Annotated[str | None, typer.Option(help="The reference as JSON, or `@FILE`.")] = None,
     answer: Annotated[str | None, typer.Option(help='Short for a reference of `{"answer": …}`.')] = None,
-    profile: Annotated[str | None, typer.Option(help="Put `profile` into the reference.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Set `profile` in the reference.")] = None,
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    plugins: Annotated[
-        list[str] | None, typer.Option("--verifiers", help="A Python file with verifiers of your own.")
-    ] = None,
+    plugins: Annotated[list[str] | None, typer.Option("--verifiers", help="Python file with custom verifiers.")] = None,
 ) -> None:
-    """Score one completion and say how it was read, how compared, and why."""
+    """Score one completion and explain how it was parsed and compared."""
     item: dict[str, Any] = {"id": "explained", "verifier": verifier, "completion": _text(completion)}
     item["reference"] = _reference(reference, answer, profile)
     row = parse_row(json.dumps(item).encode(), index=0, line=1, source="explain")

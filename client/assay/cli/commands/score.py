@@ -1,4 +1,4 @@
-"""`assay score`: rows in, the same rows with a `result` out."""
+"""`assay score`: write the rows of a file with a `result` each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.client import AsyncClient
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What `assay score` was asked to do."""
+    """The options of one `assay score` command."""
 
     rows: str
     output: str
@@ -46,21 +46,21 @@ def score(
     rows: Annotated[str, typer.Argument(help="JSONL or Parquet file; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="JSONL or Parquet file.")] = STREAM,
     server: Annotated[
-        list[str] | None, typer.Option(help="URL of a service; repeat it for fail-over. Default: embedded.")
+        list[str] | None, typer.Option(help="URL of a service; repeatable, for fail-over. Default: embedded.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
-    slim: Annotated[bool, typer.Option("--slim", help="Leave completion, prompt and reference out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an earlier run.")] = False,
+    slim: Annotated[bool, typer.Option("--slim", help="Omit completion, prompt and reference.")] = False,
     explain: Annotated[
         list[str] | None, typer.Option(help="Explain the verdict on the row with this id; repeatable.")
     ] = None,
     verifiers: Annotated[
-        list[str] | None, typer.Option(help="A Python file with verifiers of your own (embedded).")
+        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
     ] = None,
-    run: Annotated[str | None, typer.Option(help="A label for rows that carry none.")] = None,
-    deadline: Annotated[float | None, typer.Option(help="Seconds in which a row must have been started.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+    run: Annotated[str | None, typer.Option(help="`run` label for rows without one.")] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds within which each row must start.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no summary table.")] = False,
 ) -> None:
-    """Score the rows of a file; each output line is the input row and its result."""
+    """Score the rows of a file; each output line is the input row with its result."""
     job = Job(
         rows=rows,
         output=output,
@@ -89,7 +89,7 @@ def _check_paths(job: Job, *, resume: bool) -> None:
 
 
 async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
-    """The whole run; the number of rows that may be scored again."""
+    """Run the job and return the number of rows with a retryable null."""
     async with client:
         if is_parquet(job.output):
             await _to_parquet(client, job, resume=resume)
@@ -98,7 +98,7 @@ async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
     if not job.quiet:
         job.summary.print(sys.stderr)
     for name in sorted(set(job.explain) - job.explained):
-        print(f"assay: --explain {one_line(name)}: no row of that id was scored", file=sys.stderr)
+        print(f"assay: --explain {one_line(name)}: no row with that id was scored", file=sys.stderr)
     return job.summary.retryable
 
 
@@ -121,7 +121,7 @@ async def _resume(client: AsyncClient, job: Job) -> None:
 
 
 async def _again(client: AsyncClient, job: Job, retryable: Iterable[int]) -> None:
-    """Score retryable nulls again, into a file that then takes the output's place."""
+    """Score retryable nulls again into a new file that then replaces the output."""
     beside = job.output + ".tmp"
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(beside))
@@ -133,7 +133,7 @@ async def _again(client: AsyncClient, job: Job, retryable: Iterable[int]) -> Non
 
 
 async def _to_parquet(client: AsyncClient, job: Job, *, resume: bool) -> None:
-    """Score into the partial file as for JSONL, then make the Parquet file from it."""
+    """Score into a partial JSONL file, then convert it to the Parquet file."""
     lines = replace(job, output=parquet_output.partial(job.output))
     if resume:
         with open_rows(job.rows) as rows:

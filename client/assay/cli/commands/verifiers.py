@@ -1,4 +1,4 @@
-"""`assay verifiers`: what the engine offers."""
+"""`assay verifiers`: list the verifiers of the engine."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from assay.contract.envelope import VerifierInfo
 
 
 def verifiers(
-    name: Annotated[str | None, typer.Argument(help="Show the JSON schema of this one's reference.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print the JSON schema of this verifier's reference.")] = None,
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    plugins: Annotated[
-        list[str] | None, typer.Option("--verifiers", help="A Python file with verifiers of your own.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    plugins: Annotated[list[str] | None, typer.Option("--verifiers", help="Python file with custom verifiers.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """List the verifiers, their versions and what each reads of an item."""
+    """List the verifiers, their versions and the item fields that each reads."""
     offered = asyncio.run(_list(connect(server or [], plugins=plugins or [])))
     chosen = [info for info in offered if name is None or info.name == name]
     if not chosen:
-        print(f"assay: no verifier {name!r} here", file=sys.stderr)
+        print(f"assay: unknown verifier {name!r}", file=sys.stderr)
         raise typer.Exit(1)
     if as_json:
         print(json.dumps([info.model_dump() for info in chosen], indent=2))

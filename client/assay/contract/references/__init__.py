@@ -1,1 +1,1 @@
-"""One reference model per verifier: what right looks like."""
+"""One reference model per verifier."""

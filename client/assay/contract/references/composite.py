@@ -1,4 +1,4 @@
-"""The reference of `composite`: parts, and the algebra that mixes their rewards."""
+"""The reference of `composite`: parts, and how their rewards are combined."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from assay.contract.base import Reference, WireModel
+from assay.contract.base import ContractModel, Reference
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Part(WireModel):
-    """One verifier's say."""
+class Part(ContractModel):
+    """One verifier's contribution."""
 
     name: str = Field(min_length=1, description="Unique in its composite.")
-    verifier: str = Field(description="A verifier's name; `name@N` pins its version.")
+    verifier: str = Field(description="Name of the verifier; `name@N` requires that version.")
     reference: dict[str, Any] = Field(description="The reference of that verifier.")
-    weight: Number = Field(1.0, description="0 is allowed: the part is judged and returned, and counts in gates.")
+    weight: Number = Field(1.0, description="0 is allowed: the part is scored and returned, and counts in gates.")
 
 
-class Gate(WireModel):
-    """The sum counts only if `part` reaches `min`; `else` (default: the lower of 0 and the sum) otherwise."""
+class Gate(ContractModel):
+    """The sum counts only if `part` reaches `min`; otherwise the reward is `else` (default: the lower of 0 and the
+    sum).
+    """
 
-    part: str = Field(description="The name of the part that must reach `min`.")
-    min: Number = Field(description="The least reward (not weighted) that opens the gate.")
+    part: str = Field(description="Name of the part that must reach `min`.")
+    min: Number = Field(description="The lowest unweighted reward that opens the gate.")
     else_: Number | None = Field(None, alias="else", description="The reward while the gate is closed.")
 
 
-class Combine(WireModel):
-    """`sum` = sum of weight * reward; `product` and `min` ignore weights; `clip` comes last."""
+class Combine(ContractModel):
+    """`sum` = sum of weight * reward; `product` and `min` ignore weights; `clip` is applied last."""
 
-    op: Literal["sum", "product", "min", "gate"] = Field(description="`gate`: the sum, if all gates are open.")
-    gates: list[Gate] | None = Field(None, description="With `gate`: what must be reached.")
+    op: Literal["sum", "product", "min", "gate"] = Field(description="`gate`: the sum if all gates are open.")
+    gates: list[Gate] | None = Field(None, description="With `gate`: the conditions.")
     clip: tuple[Number, Number] | None = Field(None, strict=False, description="Bounds of the reward: low, high.")
 
 
 class CompositeReference(Reference):
-    """Parts and how they combine, or a preset. A part without a verdict masks the whole. Depth 4."""
+    """Parts and how they combine, or a preset. If a part has no verdict, the composite has none. Depth at most 4."""
 
-    parts: list[Part] | None = Field(None, min_length=1, description="All are judged, always, and returned.")
-    combine: Combine | None = Field(None, description="How their rewards become one.")
+    parts: list[Part] | None = Field(None, min_length=1, description="All parts are always scored and returned.")
+    combine: Combine | None = Field(None, description="How their rewards are combined.")
     primary: str | None = Field(
         None, description="The part whose `score` is the composite's; default: the first that has one."
     )

@@ -6,32 +6,32 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.contract.base import Reference, WireModel
+from assay.contract.base import ContractModel, Reference
 from assay.contract.references.instructions import Count, Instruction, Positive, Rel, Word
 
 Region = Literal["whole", "answer", "think"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class SoftOverlong(WireModel):
-    """DAPO eq. 13: 0 up to max - cache tokens, then falling to -1."""
+class SoftOverlong(ContractModel):
+    """DAPO eq. 13: 0 up to max - cache tokens, then falling linearly to -1."""
 
     type: Literal["soft_overlong"]
     max: Positive
     cache: Positive
 
 
-class CosineLength(WireModel):
-    """A reward that falls or rises with length along a cosine (arXiv 2502.03373)."""
+class CosineLength(ContractModel):
+    """A reward that changes with length along a cosine (arXiv 2502.03373)."""
 
     type: Literal["cosine_length"]
     max: Positive
-    correct: tuple[Number, Number] = Field(strict=False, description="At `max` tokens, at 0 tokens.")
-    wrong: tuple[Number, Number] = Field(strict=False, description="At 0 tokens, at `max` tokens.")
-    correct_part: str = Field(description="The composite's part that says whether it is correct.")
+    correct: tuple[Number, Number] = Field(strict=False, description="Values at `max` tokens and at 0 tokens.")
+    wrong: tuple[Number, Number] = Field(strict=False, description="Values at 0 tokens and at `max` tokens.")
+    correct_part: str = Field(description="Name of the composite's part that decides correctness.")
 
 
-class Repetition(WireModel):
+class Repetition(ContractModel):
     """(1 - distinct/all n-grams) * max_penalty, on `completion_ids`."""
 
     type: Literal["repetition"]
@@ -39,51 +39,51 @@ class Repetition(WireModel):
     max_penalty: Number = Field(le=0)
 
 
-class ThinkAnswer(WireModel):
+class ThinkAnswer(ContractModel):
     """One `<think>…</think>`, then one non-blank `<answer>…</answer>`."""
 
     type: Literal["think_answer"]
-    strict: bool = Field(False, description="Only white space outside of the two blocks.")
+    strict: bool = Field(False, description="Only white space outside the two blocks.")
     think_prefilled: bool = Field(False, description="The prompt already opened `<think>`.")
 
 
-class Think(WireModel):
+class Think(ContractModel):
     """One think block, first, with non-blank text after it."""
 
     type: Literal["think"]
-    strict: bool = Field(False, description="The thinking is not blank either.")
+    strict: bool = Field(False, description="The thinking must not be blank either.")
     think_prefilled: bool = Field(False, description="The prompt already opened `<think>`.")
 
 
-class Plain(WireModel):
+class Plain(ContractModel):
     """Constraints without parameters."""
 
     type: Literal["all_caps", "all_lower", "no_comma", "title", "quoted", "json"]
 
 
-class Edge(WireModel):
+class Edge(ContractModel):
     """The text starts, or ends, with `text`."""
 
     type: Literal["starts_with", "ends_with"]
     text: Word
 
 
-class Postscript(WireModel):
+class Postscript(ContractModel):
     """A line starts with `marker`."""
 
     type: Literal["postscript"]
     marker: Word
 
 
-class RepeatPrompt(WireModel):
+class RepeatPrompt(ContractModel):
     """The text starts with `prompt`."""
 
     type: Literal["repeat_prompt"]
     prompt: Word
 
 
-class Keywords(WireModel):
-    """All, or any, of some words are there."""
+class Keywords(ContractModel):
+    """All, or any, of the words occur."""
 
     type: Literal["keywords"]
     all: list[Word] | None = Field(None, min_length=1)
@@ -97,16 +97,16 @@ class Keywords(WireModel):
         return self
 
 
-class Forbidden(WireModel):
-    """None of some words is there."""
+class Forbidden(ContractModel):
+    """None of the words occurs."""
 
     type: Literal["forbidden"]
     any: list[Word] = Field(min_length=1)
     match: Literal["word", "literal"] = "word"
 
 
-class KeywordCount(WireModel):
-    """How often a word stands in the text."""
+class KeywordCount(ContractModel):
+    """The number of occurrences of a word."""
 
     type: Literal["keyword_count"]
     word: Word
@@ -114,33 +114,33 @@ class KeywordCount(WireModel):
     n: Count
 
 
-class WordCount(WireModel):
-    """How many words, split at white space."""
+class WordCount(ContractModel):
+    """The number of words, split at white space."""
 
     type: Literal["word_count"]
     rel: Rel
     n: Count
 
 
-class UnitCount(WireModel):
-    """How many sentences, highlighted stretches (`*…*`), or words in capitals."""
+class UnitCount(ContractModel):
+    """The number of sentences, highlighted spans (`*…*`), or words in capitals."""
 
     type: Literal["sentence_count", "highlights", "capital_words"]
     rel: Rel
     n: Count
 
 
-class ParagraphCount(WireModel):
-    """How many paragraphs."""
+class ParagraphCount(ContractModel):
+    """The number of paragraphs."""
 
     type: Literal["paragraph_count"]
     rel: Rel
     n: Count
-    separator: Word | None = Field(None, description="What stands between them (IFEval: `***`); default: blank lines.")
+    separator: Word | None = Field(None, description="Separator of paragraphs (IFEval: `***`). Default: blank lines.")
 
 
-class Sections(WireModel):
-    """How many sections: lines that start with `marker` and a number, such as `Section 3`."""
+class Sections(ContractModel):
+    """The number of sections: lines that start with `marker` and a number, such as `Section 3`."""
 
     type: Literal["sections"]
     marker: Word
@@ -148,22 +148,22 @@ class Sections(WireModel):
     n: Count
 
 
-class TwoResponses(WireModel):
+class TwoResponses(ContractModel):
     """Two different responses with `separator` between them."""
 
     type: Literal["two_responses"]
     separator: Word = "******"
 
 
-class OneOf(WireModel):
+class OneOf(ContractModel):
     """The whole text is one of the options."""
 
     type: Literal["one_of"]
     options: list[Word] = Field(min_length=1)
 
 
-class CharCount(WireModel):
-    """How often a character stands in the text."""
+class CharCount(ContractModel):
+    """The number of occurrences of a character."""
 
     type: Literal["char_count"]
     char: str = Field(min_length=1, max_length=1)
@@ -171,23 +171,23 @@ class CharCount(WireModel):
     n: Count
 
 
-class Placeholders(WireModel):
-    """How many `[…]`."""
+class Placeholders(ContractModel):
+    """The number of `[…]` placeholders."""
 
     type: Literal["placeholders"]
     rel: Rel
     n: Count
 
 
-class Bullets(WireModel):
+class Bullets(ContractModel):
     """Exactly n lines start with `- ` or `* `."""
 
     type: Literal["bullets"]
     n: Count
 
 
-class NthParagraphFirstWord(WireModel):
-    """Exactly so many paragraphs; the n-th (from 1) starts with `word`."""
+class NthParagraphFirstWord(ContractModel):
+    """The text has exactly `paragraphs` paragraphs; the n-th (from 1) starts with `word`."""
 
     type: Literal["nth_paragraph_first_word"]
     paragraphs: Positive
@@ -195,8 +195,8 @@ class NthParagraphFirstWord(WireModel):
     word: Word
 
 
-class CopySpan(WireModel):
-    """The reply is words start…end of `text`, from 0, both included."""
+class CopySpan(ContractModel):
+    """The reply equals words start…end of `text`, counted from 0, both included."""
 
     type: Literal["copy_span"]
     text: Word
@@ -205,15 +205,15 @@ class CopySpan(WireModel):
     unit: Literal["word"] = "word"
 
 
-class Language(WireModel):
-    """The text is in that language."""
+class Language(ContractModel):
+    """The text is in the given language."""
 
     type: Literal["language"]
     code: Word
 
 
-class LanguageConsistency(WireModel):
-    """The share of letters in that language's script."""
+class LanguageConsistency(ContractModel):
+    """The share of letters in the language's script."""
 
     type: Literal["language_consistency"]
     code: Word
@@ -222,16 +222,38 @@ class LanguageConsistency(WireModel):
 
 
 Constraint = Annotated[
-    SoftOverlong | CosineLength | Repetition | ThinkAnswer | Think | Plain | Edge | Postscript
-    | RepeatPrompt | Keywords | Forbidden | KeywordCount | WordCount | CharCount | Placeholders | Bullets
-    | NthParagraphFirstWord | CopySpan | Language | LanguageConsistency | UnitCount | ParagraphCount | Sections
-    | TwoResponses | OneOf | Instruction,
+    SoftOverlong
+    | CosineLength
+    | Repetition
+    | ThinkAnswer
+    | Think
+    | Plain
+    | Edge
+    | Postscript
+    | RepeatPrompt
+    | Keywords
+    | Forbidden
+    | KeywordCount
+    | WordCount
+    | CharCount
+    | Placeholders
+    | Bullets
+    | NthParagraphFirstWord
+    | CopySpan
+    | Language
+    | LanguageConsistency
+    | UnitCount
+    | ParagraphCount
+    | Sections
+    | TwoResponses
+    | OneOf
+    | Instruction,
     Field(discriminator="type"),
-]  # fmt: skip
+]
 
 
 class FormatReference(Reference):
-    """Constraints, each 1 (met) or 0, but for the penalties, and how they add up."""
+    """Constraints, each 1 (met) or 0 except for the penalties, and how their values are aggregated."""
 
     constraints: list[Constraint] = Field(min_length=1)
     aggregate: Literal["all", "mean", "sum"] = Field(description="`all`: 1 if every value is 1, else 0.")

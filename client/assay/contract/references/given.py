@@ -1,4 +1,4 @@
-"""The reference of `given`: a score that another system gave."""
+"""The reference of `given`: a score from another system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Score = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class GivenReference(Reference):
-    """Either `name`, a key of the item's `scores`, or `score`, carried by the row (null: no verdict)."""
+    """Either `name`, a key of the item's `scores`, or `score`, in the row (null: no verdict)."""
 
     name: str | None = Field(None, min_length=1)
     score: Score | None = None

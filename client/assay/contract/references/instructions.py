@@ -1,4 +1,4 @@
-"""Constraints of `format` that stem from IFBench and need nothing downloaded; one model per set of parameters."""
+"""Constraints of `format` that come from IFBench and need no downloaded data; one model per set of parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.contract.base import WireModel
+from assay.contract.base import ContractModel
 
 Rel = Literal["<", "<=", "==", ">=", ">"]
 Count = Annotated[int, Field(ge=0)]
@@ -14,25 +14,38 @@ Positive = Annotated[int, Field(gt=0)]
 Word = Annotated[str, Field(min_length=1)]
 
 
-class Pattern(WireModel):
-    """How words, sentences and lines follow each other: no parameters, the kind's name says it (docs/verifiers)."""
+class Pattern(ContractModel):
+    """A constraint on the sequence of words, sentences or lines without parameters, defined by its kind
+    (docs/verifiers).
+    """
 
     type: Literal[
-        "all_punctuation", "alphabet_words", "consonant_clusters", "emoji_endings", "last_first", "no_repeated_initial",
-        "no_whitespace", "one_word_per_line", "paragraph_last_first", "prime_lengths", "stairs", "sub_bullets",
-        "title_case", "alliteration_increment",
-    ]  # fmt: skip
+        "all_punctuation",
+        "alphabet_words",
+        "consonant_clusters",
+        "emoji_endings",
+        "last_first",
+        "no_repeated_initial",
+        "no_whitespace",
+        "one_word_per_line",
+        "paragraph_last_first",
+        "prime_lengths",
+        "stairs",
+        "sub_bullets",
+        "title_case",
+        "alliteration_increment",
+    ]
 
 
-class Tally(WireModel):
-    """How many of something: distinct words, vowels or conjunctions, numbers, pronouns."""
+class Tally(ContractModel):
+    """The number of distinct words, vowels or conjunctions, numbers, or pronouns."""
 
     type: Literal["unique_words", "distinct_vowels", "conjunctions", "number_count", "pronouns"]
     rel: Rel
     n: Count
 
 
-class WordRange(WireModel):
+class WordRange(ContractModel):
     """Between `min` and `max` words, both included."""
 
     type: Literal["word_range"]
@@ -42,12 +55,12 @@ class WordRange(WireModel):
     @model_validator(mode="after")
     def _ordered(self) -> WordRange:
         if self.min > self.max:
-            raise ValueError("min is more than max")
+            raise ValueError("min exceeds max")
         return self
 
 
-class Palindromes(WireModel):
-    """How many words of at least `min_length` letters read the same backwards."""
+class Palindromes(ContractModel):
+    """The number of words of at least `min_length` letters that are palindromes."""
 
     type: Literal["palindromes"]
     rel: Rel
@@ -55,52 +68,52 @@ class Palindromes(WireModel):
     min_length: Positive = 5
 
 
-class WordRepeats(WireModel):
+class WordRepeats(ContractModel):
     """No word occurs more than `max` times."""
 
     type: Literal["word_repeats"]
     max: Positive
 
 
-class WordAt(WireModel):
+class WordAt(ContractModel):
     """The n-th word (from 1; from the end if negative) of the text, or of its n-th sentence, is `word`."""
 
     type: Literal["word_at"]
     word: Word
-    n: int = Field(description="From 1; -1 is the last.")
-    sentence: int | None = Field(None, description="Count within this sentence: from 1; -1 is the last.")
+    n: int = Field(description="Counted from 1; -1 is the last.")
+    sentence: int | None = Field(None, description="Sentence to count in, from 1; -1 is the last.")
 
     @model_validator(mode="after")
     def _from_one(self) -> WordAt:
         if self.n == 0 or self.sentence == 0:
-            raise ValueError("places are counted from 1")
+            raise ValueError("positions are counted from 1")
         return self
 
 
-class SentenceKeyword(WireModel):
-    """The n-th sentence (from 1) holds `word`."""
+class SentenceKeyword(ContractModel):
+    """The n-th sentence (from 1) contains `word`."""
 
     type: Literal["sentence_keyword"]
     n: Positive
     word: Word
 
 
-class SentenceIncrement(WireModel):
-    """At least two sentences, each with exactly `by` words more than the one before."""
+class SentenceIncrement(ContractModel):
+    """At least two sentences, each with exactly `by` more words than the one before."""
 
     type: Literal["sentence_increment"]
     by: Positive
 
 
-class Nesting(WireModel):
-    """Brackets, or quotation marks of alternating kind, nested at least `depth` deep, and all closed."""
+class Nesting(ContractModel):
+    """Brackets, or quotation marks of alternating kind, nested at least `depth` deep and all closed."""
 
     type: Literal["nested_brackets", "nested_quotes"]
     depth: Positive
 
 
-class ListLines(WireModel):
-    """How many lines start with `marker`."""
+class ListLines(ContractModel):
+    """The number of lines that start with `marker`."""
 
     type: Literal["list_lines"]
     marker: Word
@@ -108,8 +121,8 @@ class ListLines(WireModel):
     n: Count
 
 
-class TrigramOverlap(WireModel):
-    """The share of the text's word trigrams that stand in `text` too: `percent`, give or take `tolerance`."""
+class TrigramOverlap(ContractModel):
+    """The share of the text's word trigrams that also occur in `text`: `percent`, within `tolerance`."""
 
     type: Literal["trigram_overlap"]
     text: Word
@@ -117,15 +130,15 @@ class TrigramOverlap(WireModel):
     tolerance: float = Field(2, ge=0, le=100)
 
 
-class StopWordRatio(WireModel):
+class StopWordRatio(ContractModel):
     """At most `max` percent of the words are English stop words."""
 
     type: Literal["stop_word_ratio"]
     max: float = Field(ge=0, le=100)
 
 
-class SentenceTypes(WireModel):
-    """Statements, questions and exclamations stand in this ratio (all 0 but for those given)."""
+class SentenceTypes(ContractModel):
+    """Statements, questions and exclamations occur in this ratio (kinds not given are 0)."""
 
     type: Literal["sentence_types"]
     statements: Count = 0
@@ -135,12 +148,12 @@ class SentenceTypes(WireModel):
     @model_validator(mode="after")
     def _something(self) -> SentenceTypes:
         if self.statements + self.questions + self.exclamations == 0:
-            raise ValueError("a ratio of nothing")
+            raise ValueError("at least one share must be above 0")
         return self
 
 
-class Reversed(WireModel):
-    """The text is `text` backwards, by characters or by words."""
+class Reversed(ContractModel):
+    """The text is `text` reversed, by characters or by words."""
 
     type: Literal["reversed_text"]
     text: Word
@@ -148,6 +161,18 @@ class Reversed(WireModel):
 
 
 Instruction = (
-    Pattern | Tally | WordRange | Palindromes | WordRepeats | WordAt | SentenceKeyword | SentenceIncrement | Nesting
-    | ListLines | TrigramOverlap | StopWordRatio | SentenceTypes | Reversed
-)  # fmt: skip
+    Pattern
+    | Tally
+    | WordRange
+    | Palindromes
+    | WordRepeats
+    | WordAt
+    | SentenceKeyword
+    | SentenceIncrement
+    | Nesting
+    | ListLines
+    | TrigramOverlap
+    | StopWordRatio
+    | SentenceTypes
+    | Reversed
+)

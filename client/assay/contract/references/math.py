@@ -1,4 +1,4 @@
-"""The reference of `math`: what the right answer is, and where a completion's answer is looked for."""
+"""The reference of `math`: the right answer, and how a completion's answer is extracted."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.contract.base import Reference, WireModel
+from assay.contract.base import ContractModel, Reference
 
 
-class MathTolerance(WireModel):
-    """How far a real number may be from the gold: max(abs, rel * |gold|). Without it numbers are exact."""
+class MathTolerance(ContractModel):
+    """Maximum distance of a real number from the gold: max(abs, rel * |gold|). Without it numbers are exact."""
 
     abs: Annotated[float, Field(ge=0, description="Absolute tolerance.")] = 0.0
     rel: Annotated[float, Field(ge=0, le=1, description="Tolerance relative to the gold's size.")] = 0.0
 
 
-_ANSWER = """The right answer: LaTeX, ASCII or Unicode mathematics, or words. `$` around it means nothing.
+_ANSWER = """The right answer: LaTeX, ASCII or Unicode mathematics, or words. Surrounding `$` are ignored.
 One capital letter is a choice. An answer that is blank, cut off or undefined refuses the row."""
-_EXTRACT = """Where the completion's answer stands. `boxed_last`: the last complete `\\boxed` or `\\fbox`.
-`final_line`: the last `<answer>` tag, else what the last answer marker (`Answer:`, `####`) announces.
+_EXTRACT = """How the completion's answer is found. `boxed_last`: the last complete `\\boxed` or `\\fbox`.
+`final_line`: the last `<answer>` tag, else the answer of the last answer marker (`Answer:`, `####`).
 `auto`: the first of these that exists, else the last mathematics of the last sentence."""
 _PROFILE = """`strict` (for training) accepts equal values only. `lenient` (for evaluation) also accepts
 decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, <1,2> for (1,2), and another name of the
 unknown."""
-_UNITS = """`same_if_both`: a unit on one side only is ignored, two units must be the same.
-`required`: the answer has the gold's unit, and none if it has none. `ignored`: units never count."""
+_UNITS = """`same_if_both`: a unit on one side only is ignored; two units must be the same.
+`required`: the answer must have the gold's unit, or none if the gold has none. `ignored`: units never count."""
 _PERCENT = "`exact`: p % is p/100 and nothing else. `free`: p equals p %, too. Default: by profile."
-_TOL = "Tolerance for real numbers, also inside tuples and lists. Absent: numbers are exact."
+_TOL = "Tolerance for real numbers, also inside tuples and lists. Default: exact."
 
 
 Policy = Literal["boxed_last", "final_line", "auto"]

@@ -1,4 +1,4 @@
-"""The reference of `schema`: JSON in the completion is valid and, with `gold`, equal."""
+"""The reference of `schema`: JSON in the completion must be valid and, with `gold`, equal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from assay.contract.base import Reference
 class SchemaReference(Reference):
     """JSON Schema 2020-12. No external `$ref`."""
 
-    schema_: dict[str, Any] | bool = Field(alias="schema", description="2020-12, unless `$schema` says otherwise.")
-    extract: Literal["whole", "fence_ok"] = Field("whole", description="`fence_ok`: one fence around it may stand.")
-    mode: Literal["text", "tool_call"] = Field(
-        "text", description="`tool_call`: exactly one call is made, and its arguments are judged."
+    schema_: dict[str, Any] | bool = Field(alias="schema", description="2020-12, unless `$schema` names another draft.")
+    extract: Literal["whole", "fence_ok"] = Field(
+        "whole", description="`fence_ok`: one code fence around it is allowed."
     )
-    assert_format: bool = Field(False, description="`format` counts only with this.")
-    gold: Any = Field(None, description="Also equal to this; matchers are allowed.")
-    tool: str | None = Field(None, description="With `tool_call`: the tool whose arguments are judged.")
+    mode: Literal["text", "tool_call"] = Field(
+        "text", description="`tool_call`: there must be exactly one call, whose arguments are checked."
+    )
+    assert_format: bool = Field(False, description="Whether the keyword `format` is checked.")
+    gold: Any = Field(None, description="The value must also equal this; matchers are allowed.")
+    tool: str | None = Field(None, description="With `tool_call`: the tool whose arguments are checked.")

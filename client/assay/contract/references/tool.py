@@ -1,4 +1,4 @@
-"""The reference of `tool`: calls, the state they led to, or what they returned."""
+"""The reference of `tool`: expected calls, the resulting state, or the returned results."""
 
 from __future__ import annotations
 
@@ -6,79 +6,93 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from assay.contract.base import Reference, WireModel
+from assay.contract.base import ContractModel, Reference
 
 Syntax = Literal[
-    "auto", "openai", "hermes", "qwen3_xml", "llama3_json", "pythonic", "mistral", "deepseek_v3",
-    "deepseek_v31", "glm45", "glm47", "kimi_k2", "harmony", "xlam",
-]  # fmt: skip
+    "auto",
+    "openai",
+    "hermes",
+    "qwen3_xml",
+    "llama3_json",
+    "pythonic",
+    "mistral",
+    "deepseek_v3",
+    "deepseek_v31",
+    "glm45",
+    "glm47",
+    "kimi_k2",
+    "harmony",
+    "xlam",
+]
 
 
-class ExpectedCall(WireModel):
-    """A call by name and arguments; values may be matchers, `args: {"$ignore": true}` accepts any."""
+class ExpectedCall(ContractModel):
+    """A call by name and arguments. Values may be matchers; `args: {"$ignore": true}` accepts any arguments."""
 
     name: str = Field(min_length=1, description="Case-sensitive.")
-    args: dict[str, Any] = Field(description="Exactly these keys; `$optional` and `$absent` say otherwise.")
+    args: dict[str, Any] = Field(description="Exactly these keys, except with `$optional` and `$absent`.")
 
 
-class Retrieval(WireModel):
-    """Ids that the recorded results of `tool` hold, against `gold_ids`."""
+class Retrieval(ContractModel):
+    """Ids in the recorded results of `tool`, compared with `gold_ids`."""
 
     tool: str = Field(description="Only results that answer a call of this tool count.")
-    gold_ids: list[Any] = Field(min_length=1, description="Compared whole, as JSON values.")
-    k: int = Field(gt=0, description="Ids that are taken of each result, from its start.")
+    gold_ids: list[Any] = Field(min_length=1, description="Compared as whole JSON values.")
+    k: int = Field(gt=0, description="Number of ids taken from the start of each result.")
     mode: Literal["any", "all", "recall", "ndcg"] = Field(
-        description="`any` and `all`: 1 or 0. `recall`: the share found. `ndcg`: by rank in the united list."
+        description="`any` and `all`: 1 or 0. `recall`: the share found. `ndcg`: by rank in the merged list."
     )
     id_path: str = Field(description="JSON Pointer in which `*` is any key or index, such as `/*/id`.")
 
 
-class ToolOutput(WireModel):
-    """The latest recorded result of `tool` matches, validates, is no error: whichever are given."""
+class ToolOutput(ContractModel):
+    """The latest recorded result of `tool` matches, is valid, is not an error: whichever are given."""
 
     tool: str = Field(description="Only results that answer a call of this tool count.")
     match: Any = Field(None, description="Matched with the result's JSON value, or with its text.")
     schema_: dict[str, Any] | bool | None = Field(
-        None, alias="schema", description="The result is JSON and valid (2020-12)."
+        None, alias="schema", description="The result must be JSON that is valid (2020-12)."
     )
-    not_error: bool = Field(False, description="The result does not say that it is an error.")
+    not_error: bool = Field(False, description="The result must not report an error.")
 
 
-class AnswerFromTool(WireModel):
-    """The final answer (marked, else the whole text) stands whole in a recorded result of `tool`."""
+class AnswerFromTool(ContractModel):
+    """The final answer (marked, else the whole text) occurs as a whole in a recorded result of `tool`."""
 
     tool: str = Field(description="Only results that answer a call of this tool count.")
 
 
-class ToolRun(WireModel):
-    """The row's own implementations, run in the sandbox on the model's calls."""
+class ToolRun(ContractModel):
+    """The row's own tool implementations, run in the sandbox on the model's calls."""
 
     implementation: str = Field(
         min_length=1,
-        description="Python: a function per tool (dots as `_`) or a mapping `TOOLS`; its end state is `state`.",
+        description="Python: a function per tool (dots as `_`) or a mapping `TOOLS`; its final state is `state`.",
     )
     returns: Any = Field(None, description="Matched with the list of returned values, in the order of the calls.")
     state: Any = Field(None, description="Matched with the implementation's global `state` after the calls.")
 
 
-class Expectation(WireModel):
+class Expectation(ContractModel):
     """Exactly one kind of expectation, with its own options."""
 
     calls: list[ExpectedCall] | None = Field(
-        None, min_length=1, description="Each takes a call of its own, by maximum matching."
+        None, min_length=1, description="Each is matched with a different call, by maximum matching."
     )
     order: Literal["any", "strict"] = Field("any", description="`strict`: an ordered subsequence of the calls.")
     extra_calls: Literal["forbid", "allow", "read_only"] = Field(
-        "forbid", description="What may be left over: nothing, anything, calls of tools marked `read_only`."
+        "forbid", description="Which other calls are allowed: none, any, or calls of tools marked `read_only`."
     )
-    max_calls: int | None = Field(None, ge=0, description="Calls in all, at most.")
-    no_call: Literal[True] | None = Field(None, description="No call, and no failed attempt at one.")
-    state: Any = Field(None, description="Equal to the item's `final_state`; matchers are allowed.")
+    max_calls: int | None = Field(None, ge=0, description="Maximum total number of calls.")
+    no_call: Literal[True] | None = Field(None, description="There must be no call and no failed attempt at one.")
+    state: Any = Field(None, description="Must equal the item's `final_state`; matchers are allowed.")
     ignore_paths: list[str] | None = Field(
         None, description="JSON Pointers, `*` for any step, removed from both states."
     )
-    required_calls: list[ExpectedCall] | None = Field(None, description="Made too, each a call of its own.")
-    forbidden_calls: list[ExpectedCall] | None = Field(None, description="Not made.")
+    required_calls: list[ExpectedCall] | None = Field(
+        None, description="Calls that must also be made, each a different call."
+    )
+    forbidden_calls: list[ExpectedCall] | None = Field(None, description="Calls that must not be made.")
     retrieval: Retrieval | None = None
     output: ToolOutput | None = None
     answer_from_tool: AnswerFromTool | None = None
@@ -90,7 +104,7 @@ class Expectation(WireModel):
         given = self.model_fields_set
         kinds = given & set(EXPECTATION_OPTIONS)
         if len(kinds) != 1:
-            raise ValueError(f"expect holds exactly one of {', '.join(EXPECTATION_OPTIONS)}")
+            raise ValueError(f"expect must have exactly one of {', '.join(EXPECTATION_OPTIONS)}")
         stray = given - kinds - EXPECTATION_OPTIONS[kinds.pop()]
         if stray:
             raise ValueError(f"option does not belong to this expectation: {', '.join(sorted(stray))}")
@@ -107,11 +121,11 @@ EXPECTATION_OPTIONS: dict[str, frozenset[str]] = {
     "run": frozenset(),
     "any_of": frozenset(),
 }
-"""Each kind of expectation, and the options that go with it."""
+"""The options of each kind of expectation."""
 
 
 class ToolReference(Reference):
-    """What the model's tool calls, their results, or the state after them must be."""
+    """What the model's tool calls, their results, or the resulting state must be."""
 
     tools: list[dict[str, Any]] | None = Field(
         None, description="`[{name, parameters, read_only?}]`, or OpenAI's `{type, function}`."
@@ -119,10 +133,10 @@ class ToolReference(Reference):
     syntax: Syntax = Field("auto", description="How calls are written in text; `openai`: in `tool_calls` only.")
     think: Literal["strip", "keep"] = Field("strip", description="`keep`: calls in the thinking count too.")
     parse: Literal["strict", "lenient"] = Field(
-        "strict", description="`lenient` closes what was cut off and escapes raw newlines in strings."
+        "strict", description="`lenient` closes truncated JSON and escapes raw newlines in strings."
     )
     expect: Expectation
     reward: Literal["binary", "f1"] = Field("binary", description="`f1`: partial credit for `calls`.")
     string_args: Literal["reject", "decode"] = Field(
-        "reject", description="`decode`: arguments given as a JSON string are read."
+        "reject", description="`decode`: arguments given as a JSON string are parsed."
     )

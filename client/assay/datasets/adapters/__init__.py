@@ -27,7 +27,7 @@ ALIASES = {"taco": "apps", "open_r1": "math", "lcb": "live_code_bench", "codecon
 
 
 def find(name: str) -> Adapter:
-    """The adapter of that name. Raises `Unusable`."""
+    """Return the adapter of that name. Raises `Unusable`."""
     plain = name.lower().replace("-", "_")
     adapter = ADAPTERS.get(ALIASES.get(plain, plain))
     if adapter is None:
@@ -36,7 +36,7 @@ def find(name: str) -> Adapter:
 
 
 def recognise(fields: Fields) -> Adapter:
-    """The adapter whose columns a record has. Raises `Unusable`."""
+    """Return the adapter whose columns a record has. Raises `Unusable`."""
     for adapter in ADAPTERS.values():
         if adapter.fits(fields):
             return adapter
@@ -47,7 +47,7 @@ def recognise(fields: Fields) -> Adapter:
 def convert(
     records: Iterable[Record], adapter: Adapter | None, options: Options, on_fault: Callable[[Record, str], None]
 ) -> Iterator[dict[str, Any]]:
-    """The rows of all records; a record at fault is told to `on_fault` and left out. Raises `Unusable`."""
+    """Yield the rows of all records; a record at fault is told to `on_fault` and left out. Raises `Unusable`."""
     for number, record in enumerate(records, 1):
         try:
             if adapter is None and record.fault is None:

@@ -43,11 +43,11 @@ class Adapter:
     convert: Convert
 
     def fits(self, fields: Fields) -> bool:
-        """Whether a record has this shape's columns."""
+        """Return whether a record has this shape's columns."""
         return all(name in fields for name in self.columns)
 
     def rows(self, record: Record, options: Options, *, number: int = 1) -> Iterator[dict[str, Any]]:
-        """The rows of the record that is the `number`-th of all files. Raises `RecordFault`."""
+        """Yield the rows of the record that is the `number`-th of all files. Raises `RecordFault`."""
         if record.fault is not None:
             raise RecordFault(record.fault)
         missing = [name for name in self.columns if name not in record.fields]
@@ -64,7 +64,7 @@ class Adapter:
 
 
 def text(fields: Fields, name: str) -> str:
-    """A column that must be text and not blank. Raises `RecordFault`."""
+    """Return a column that must be text and not blank. Raises `RecordFault`."""
     value = fields.get(name)
     if not isinstance(value, str) or not value.strip():
         raise RecordFault(f"column {name} is no text")
@@ -78,7 +78,7 @@ def name_of(value: Any, *, default: str | None = None) -> dict[str, str]:
 
 
 def json_of(fields: Fields, name: str) -> Any:
-    """A column that is JSON text, or already what it says. Raises `RecordFault`."""
+    """Return a column that is JSON text, or already what it says. Raises `RecordFault`."""
     value = fields.get(name)
     if not isinstance(value, str):
         return value

@@ -69,7 +69,7 @@ def _call(call: Any) -> dict[str, Any]:
 
 
 def _accepted(values: Any) -> Any:
-    """A list of accepted values as a matcher."""
+    """Return a list of accepted values as a matcher."""
     if not isinstance(values, list):
         raise RecordFault("accepted values are no list")
     golds = [_nested(value) for value in values if value != ""]
@@ -84,7 +84,7 @@ def _nested(value: Any) -> Any:
 
 
 def _gold(accepted: Any) -> dict[str, Any]:
-    """A message that makes the first accepted calls."""
+    """Return a message that makes the first accepted calls."""
     calls = []
     for call in accepted:
         ((name, args),) = call.items()

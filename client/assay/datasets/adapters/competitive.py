@@ -37,7 +37,9 @@ _FRAME_OPCODES = frozenset({"PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT"
 
 
 def reference_of_tests(tests: Any, *, limits: Fields | None = None) -> dict[str, Any]:
-    """The reference for `{"inputs": […], "outputs": […], "fn_name"?}` (APPS, TACO, verl). Raises `RecordFault`."""
+    """Return the reference for `{"inputs": […], "outputs": […], "fn_name"?}` (APPS, TACO, verl). Raises
+    `RecordFault`.
+    """
     if not isinstance(tests, Mapping):
         raise RecordFault("the tests are no object with inputs and outputs")
     inputs, outputs = tests.get("inputs"), tests.get("outputs")
@@ -140,7 +142,7 @@ def _suite(suite: Any, name: str) -> list[dict[str, Any]]:
 
 
 def _solution(solutions: Any) -> str | None:
-    """The first solution in Python 3."""
+    """Return the first solution in Python 3."""
     if not isinstance(solutions, Mapping):
         return None
     pairs = zip(solutions.get("language") or [], solutions.get("solution") or [], strict=False)
@@ -189,7 +191,7 @@ def _published(fields: Fields, name: str) -> list[Mapping[str, Any]]:
 
 
 def _packed(value: str, name: str) -> Any:
-    """The tests behind base64, zlib and one pickled text. Nothing is unpickled."""
+    """Return the tests behind base64, zlib and one pickled text. Nothing is unpickled."""
     try:
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(base64.b64decode(value, validate=True), _LONGEST_PRIVATE)
@@ -201,7 +203,7 @@ def _packed(value: str, name: str) -> Any:
 
 
 def _pickled_text(data: bytes) -> str:
-    """The only text of a pickle that holds nothing else. Raises ValueError."""
+    """Return the only text of a pickle that holds nothing else. Raises ValueError."""
     found = []
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name in _TEXT_OPCODES:
@@ -214,7 +216,7 @@ def _pickled_text(data: bytes) -> str:
 
 
 def _functional(name: str, test: Fields) -> dict[str, Any]:
-    """Each line of the input is one argument; all are JSON, or Python literals."""
+    """Return each line of the input is one argument; all are JSON, or Python literals."""
     lines = str(test.get("input", "")).strip("\n").split("\n")
     return {"entry_point": name, "args": [_value(line) for line in lines], "expected": _value(str(test.get("output")))}
 

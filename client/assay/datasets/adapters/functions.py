@@ -10,7 +10,9 @@ from assay.datasets.records import RecordFault
 
 
 def _humaneval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
-    """A chat model answers the whole function: the prompt before it brings imports and helpers, and is replaced."""
+    """Yield a chat model answers the whole function: the prompt before it brings imports and helpers, and is
+    replaced.
+    """
     prompt, entry = text(fields, "prompt"), text(fields, "entry_point")
     test = f"{text(fields, 'test').rstrip()}\n\ncheck({entry})\n"
     reference: dict[str, Any] = {"language": "python", "mode": "asserts", "tests": [{"test_code": test}]}

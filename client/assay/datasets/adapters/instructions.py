@@ -29,7 +29,7 @@ def _rel(params: Params, name: str) -> str:
 
 
 def _about(kind: str, number: str, relation: str, slack: Callable[[int], int]) -> Kind:
-    """A count that may also be `around` a number (open-instruct): within `slack` of it."""
+    """Return a count that may also be `around` a number (open-instruct): within `slack` of it."""
 
     def made(p: Params) -> list[dict[str, Any]]:
         if p.get(relation) != "around":
@@ -143,7 +143,7 @@ _EXACTLY: dict[str, dict[str, str]] = {
 
 
 def constraints(kind: str, params: Params) -> list[dict[str, Any]]:
-    """The constraints of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
+    """Return the constraints of an IFEval kind. Raises `RecordFault` naming kind or parameter."""
     if kind not in KINDS:
         raise RecordFault(f"instruction {kind!r} has no counterpart")
     try:

@@ -90,7 +90,7 @@ DEEP_MATH = Adapter(
 
 
 def _gold(fields: Fields) -> Any:
-    """The first gold column that holds one; a worked solution counts by its box alone."""
+    """Return the first gold column that holds one; a worked solution counts by its box alone."""
     for name in _GOLD_COLUMNS:
         value = fields.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -25,12 +25,12 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 
 
 def verifier_of(row: Row) -> str:
-    """The verifier's name, without a pinned version."""
+    """Return the verifier's name, without a pinned version."""
     return str(row.get("verifier", "")).partition("@")[0]
 
 
 def gold_of(row: Row) -> Any:
-    """A completion that the row's verifier must accept, or None where none can be made."""
+    """Return a completion that the row's verifier must accept, or None where none can be made."""
     given = row.get("gold_completion")
     if given is not None:
         return given
@@ -40,7 +40,7 @@ def gold_of(row: Row) -> Any:
 
 
 def wrapped(reference: Row, answer: str, *, default: str = "boxed_last") -> str:
-    """An answer as the reference's extraction finds it."""
+    """Return an answer as the reference's extraction finds it."""
     return WRAPPERS.get(str(reference.get("extract", default)), str)(answer)
 
 
@@ -67,7 +67,7 @@ def _tool(reference: Row) -> Any:
 
 
 def expectation(reference: Any) -> Row:
-    """What a tool row expects; empty where a reference is none, or says nothing that can be read."""
+    """Return what a tool row expects; empty where a reference is none, or says nothing that can be read."""
     expect = reference.get("expect") if isinstance(reference, Mapping) else None
     return expect if isinstance(expect, Mapping) else {}
 
@@ -81,7 +81,7 @@ def expected_calls(reference: Row) -> list[tuple[str, Any]] | None:
 
 
 def message(calls: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An assistant's message with these calls."""
+    """Return an assistant's message with these calls."""
     made = [{"type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for name, args in calls]
     return {"role": "assistant", "content": None, "tool_calls": made}
 

@@ -69,7 +69,7 @@ def _paid(result: Result, *, least: float) -> bool:
 
 
 def _partial(row: Row) -> bool:
-    """Whether the row itself pays for a part of the answer."""
+    """Return whether the row itself pays for a part of the answer."""
     reference = row.get("reference")
     if not isinstance(reference, Mapping):
         return False

@@ -34,7 +34,7 @@ def mutants(row: Row, gold: Any) -> Mutants:
 
 
 def certain(row: Row) -> bool:
-    """Whether a mutant of this row's gold is wrong beyond doubt."""
+    """Return whether a mutant of this row's gold is wrong beyond doubt."""
     return verifier_of(row) != "code"
 
 

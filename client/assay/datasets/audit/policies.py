@@ -58,7 +58,7 @@ def policies(row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def prompt_text(prompt: Any) -> str:
-    """The text of a prompt or of its messages."""
+    """Return the text of a prompt or of its messages."""
     if isinstance(prompt, str):
         return prompt
     if not isinstance(prompt, list):
@@ -78,7 +78,7 @@ def _programs(reference: Row) -> Iterator[tuple[str, str]]:
 
 
 def _constant(reference: Row) -> dict[str, str]:
-    """The program that prints the most frequent expected output, where there are several tests."""
+    """Return the program that prints the most frequent expected output, where there are several tests."""
     tests = reference.get("tests")
     wanted = [str(t.get("expected_stdout")) for t in tests if isinstance(t, Mapping)] if isinstance(tests, list) else []
     most, count = Counter(wanted).most_common(1)[0] if len(wanted) > 1 else ("", 0)

@@ -42,7 +42,7 @@ class Depth:
 
 
 def probes(row: Row, depth: Depth) -> Iterator[Probe]:
-    """All probes of a row."""
+    """Yield all probes of a row."""
     base = {key: value for key, value in row.items() if key in _SENT and value is not None}
     gold = gold_of(row)
     if gold is not None:
@@ -63,7 +63,7 @@ def probes(row: Row, depth: Depth) -> Iterator[Probe]:
 
 
 def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
-    """The item, with what a generator and other judges would have told: tokens (here words), their scores."""
+    """Return the item, with what a generator and other judges would have told: tokens (here words), their scores."""
     item: dict[str, Any] = {**base, "completion": completion}
     if verifier_of(base) in ("format", "composite"):
         said = completion.split() if isinstance(completion, str) else []
@@ -77,7 +77,7 @@ def _item(base: Row, completion: Any, *, opinion: float) -> dict[str, Any]:
 
 
 def hash_of(word: str) -> int:
-    """A token's id that is the same in every process."""
+    """Return a token's id that is the same in every process."""
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
@@ -106,14 +106,14 @@ def _asserts(row: Row) -> bool:
 
 
 def _nudged(gold: Any, turn: int) -> Any:
-    """The same answer under another key, so that no stored verdict answers for it."""
+    """Return the same answer under another key, so that no stored verdict answers for it."""
     if isinstance(gold, str):
         return "\n" * turn + gold
     return [*gold[:-1], {**gold[-1], "reasoning_content": " " * turn}]
 
 
 def _schemas(row: Row) -> Iterator[Probe]:
-    """Each expected call's arguments as a completion of `schema`, by the tool's own parameters."""
+    """Yield each expected call's arguments as a completion of `schema`, by the tool's own parameters."""
     reference = row.get("reference")
     tools = reference.get("tools") if isinstance(reference, Mapping) and verifier_of(row) == "tool" else None
     if not isinstance(tools, list):

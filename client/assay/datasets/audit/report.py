@@ -38,7 +38,7 @@ def as_json(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """A page for people."""
+    """Return a page for people."""
     bad = report.bad
     page = Page("Audit", f"{report.rows} rows, {report.probes} probes; {bad} rows with errors ({report.bad_share:.2%})")
     page.heading("What was found")

@@ -115,7 +115,7 @@ def _rows(
 def _seen(
     fields: dict[str, Any], name: str, line: int, prompts: Prompts, test_set: TestSet | None
 ) -> Iterator[Finding]:
-    """What can be seen in a row without asking the engine."""
+    """Yield what can be seen in a row without asking the engine."""
     yield from prompts.check(fields, name, line)
     yield from hints(fields, name, line)
     reference = fields.get("reference")

@@ -35,7 +35,7 @@ _DECIMAL = re.compile(r"[-+]?\d+\.\d+")
 
 
 def words(prompt: Any) -> list[str]:
-    """The words of a prompt, in lower case."""
+    """Return the words of a prompt, in lower case."""
     return _WORD.findall(prompt_text(prompt).lower())
 
 
@@ -57,7 +57,7 @@ class Prompts:
         self._seen: dict[bytes, _Seen] = {}
 
     def check(self, row: Row, name: str, line: int) -> Iterator[Finding]:
-        """A finding if the prompt stood elsewhere."""
+        """Yield a finding if the prompt stood elsewhere."""
         said = prompt_text(row.get("prompt")).lower().split()
         if not said:
             return
@@ -88,7 +88,7 @@ class TestSet:
             self._runs.update(_runs(said))
 
     def check(self, row: Row, name: str, line: int) -> Iterator[Finding]:
-        """A finding if the row's prompt is in the test set."""
+        """Yield a finding if the row's prompt is in the test set."""
         said = words(row.get("prompt"))
         if said and _digest(" ".join(said)) in self._whole:
             yield Finding(name, line, "contaminated", "the whole prompt stands in a test set")

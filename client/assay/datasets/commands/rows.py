@@ -122,7 +122,7 @@ class Answers:
             close()
 
     def of(self, name: str) -> Any:
-        """The answer of that id, or None if it is not among the next `AHEAD`."""
+        """Return the answer of that id, or None if it is not among the next `AHEAD`."""
         while name not in self._ahead and len(self._ahead) < AHEAD:
             record = next(self._records, None)
             if record is None:

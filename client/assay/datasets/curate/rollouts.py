@@ -100,6 +100,6 @@ def prompts(path: str) -> Iterator[Prompt]:
 
 
 def group_of(row: Row) -> str:
-    """The name of the row's prompt: its group, as text, else its own id."""
+    """Return the name of the row's prompt: its group, as text, else its own id."""
     group = row.group if row.group is not None else row.value("group")
     return row.id if group is None else str(group)

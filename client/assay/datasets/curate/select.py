@@ -64,7 +64,7 @@ def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
 
 
 def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
-    """The samples to imitate."""
+    """Return the samples to imitate."""
     kept, seen = [], set[str]()
     for rollout in prompt.judged:
         why = _why_not(rollout, rules) or ("said already" if _plain(rollout) in seen else None)
@@ -83,7 +83,7 @@ def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
 
 
 def _why_not(rollout: Rollout, rules: Rules) -> str | None:
-    """The first rule that drops the sample, or None."""
+    """Return the first rule that drops the sample, or None."""
     checks: dict[str, Callable[[], bool]] = {
         "not right": lambda: (rollout.score or 0.0) < rules.min_score,
         "cut off": lambda: bool(rollout.fields.get("truncated")),
@@ -104,7 +104,7 @@ def _plain(rollout: Rollout) -> str:
 
 
 def _once(rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Each text once."""
+    """Return each text once."""
     return list({_plain(rollout): rollout for rollout in rollouts}.values())
 
 

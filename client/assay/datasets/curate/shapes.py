@@ -47,14 +47,14 @@ def trl_pair(chosen: Rollout, rejected: Rollout) -> Line:
 
 
 def own_rl(prompt: Prompt, index: int) -> Line:
-    """The row without a completion, and how often it was solved."""
+    """Return the row without a completion, and how often it was solved."""
     fields = prompt.rollouts[0].fields
     kept = {name: fields[name] for name in _ROW if name in fields}
     return {"id": prompt.name, "group": prompt.name, **kept, "pass_rate": prompt.pass_rate}
 
 
 def flat_rl(prompt: Prompt, index: int) -> Line:
-    """The same for Parquet: what has many shapes is JSON text, which `assay score` reads as such."""
+    """Return the same for Parquet: what has many shapes is JSON text, which `assay score` reads as such."""
     row = own_rl(prompt, index)
     return {key: value if key in _PLAIN or _is_text(key, value) else json.dumps(value) for key, value in row.items()}
 

@@ -62,7 +62,7 @@ class Writer:
             ) from None
 
     def _batches(self) -> Iterator[list[dict[str, Any]]]:
-        """All lines again, each with every column."""
+        """Yield all lines again, each with every column."""
         self._stream.seek(0)
         batch: list[dict[str, Any]] = []
         for text in self._stream:
@@ -76,7 +76,7 @@ class Writer:
 
 
 def _clean(value: Any) -> Any:
-    """The value without lone surrogates."""
+    """Return the value without lone surrogates."""
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

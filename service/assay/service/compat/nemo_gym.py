@@ -90,7 +90,7 @@ def _parts(verdict: Verdict) -> dict[str, Any]:
 
 
 def completion_of(response: Any) -> list[dict[str, Any]]:
-    """The output of a Responses object as chat messages. Raises EnvelopeFault; text of any kind is taken."""
+    """Return the output of a Responses object as chat messages. Raises EnvelopeFault; text of any kind is taken."""
     output = response.get("output") if isinstance(response, Mapping) else None
     if not isinstance(output, list):
         raise EnvelopeFault("invalid_body", "response.output: a list", field="response")
@@ -137,7 +137,7 @@ def _arguments(value: Any) -> Any:
 
 
 def _text(content: Any) -> str:
-    """The text of a content: a text, or the texts of its parts."""
+    """Return the text of a content: a text, or the texts of its parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

@@ -102,7 +102,7 @@ class ProgramVerifier(Verifier[ProgramReference, Prepared]):
 
 
 def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, Any]:
-    """What a run did, in SandboxFusion's terms: a negative code is a signal, None a time-out."""
+    """Return what a run did, in SandboxFusion's terms: a negative code is a signal, None a time-out."""
     code = run.exit_code if run.exit_code is not None else -(run.signal or 9)
     timed_out = run.status.value == "timeout"
     return {
@@ -116,7 +116,7 @@ def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, An
 
 
 def _name(name: str) -> str:
-    """A plain file name. Raises `InvalidReference`."""
+    """Return a plain file name. Raises `InvalidReference`."""
     if not name or len(name) > 128 or name in (".", "..") or "/" in name or "\0" in name or not name.isprintable():
         raise InvalidReference("a file's name has no folders here", field="files")
     return name

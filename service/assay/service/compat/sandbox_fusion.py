@@ -59,7 +59,7 @@ def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
 
 
 def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The item of a `/run_code`. Raises EnvelopeFault."""
+    """Return the item of a `/run_code`. Raises EnvelopeFault."""
     code, language = body.get("code"), body.get("language")
     files = body.get("files") or {}
     if not isinstance(code, str) or not isinstance(language, str) or not isinstance(files, dict):
@@ -79,7 +79,7 @@ def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_answer(frame: ResultFrame) -> dict[str, Any]:
-    """The answer of a `/run_code`. Raises `Later`."""
+    """Return the answer of a `/run_code`. Raises `Later`."""
     answer: dict[str, Any] = {
         "compile_result": None,
         "run_result": None,
@@ -102,7 +102,7 @@ def run_answer(frame: ResultFrame) -> dict[str, Any]:
 
 
 def submit_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The item of a `/submit`. Raises EnvelopeFault."""
+    """Return the item of a `/submit`. Raises EnvelopeFault."""
     config = body.get("config") or {}
     completion = body.get("completion")
     if not isinstance(config, dict) or not isinstance(completion, str):
@@ -131,7 +131,7 @@ def _test(test: Any) -> dict[str, Any]:
 
 
 def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]:
-    """The answer of a `/submit`. Raises `Later`; a row that can never be judged is a 422."""
+    """Return the answer of a `/submit`. Raises `Later`; a row that can never be judged is a 422."""
     if frame.reward is None:
         raise EnvelopeFault(_code(frame), _why(frame))
     outcomes = _steps(frame)
@@ -151,7 +151,7 @@ _ENDED = frozenset({"passed", "wrong_output", "wrong_value"})
 
 
 def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """How a test's program ended; its output stays with the service."""
+    """Return how a test's program ended; its output stays with the service."""
     status, ended = outcome["status"], outcome["status"] in _ENDED
     stopped = -outcome["signal"] if "signal" in outcome else outcome.get("exit_code") or 1
     code = 0 if ended else None if status == "timeout" else stopped
@@ -172,7 +172,7 @@ def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steps(frame: ResultFrame) -> list[dict[str, Any]]:
-    """What ran; nothing for a request that can never run. Raises `Later`."""
+    """Return what ran; nothing for a request that can never run. Raises `Later`."""
     if frame.error is not None and frame.error.retryable:
         raise Later(frame.error.code)
     return list(frame.json_field("tests") or ())

@@ -57,7 +57,7 @@ class Verdict:
 
     @classmethod
     def of(cls, frame: ResultFrame) -> Verdict:
-        """What a result amounts to. Raises `Later`."""
+        """Return what a result amounts to. Raises `Later`."""
         if frame.reward is not None:
             return cls(reward=frame.reward, score=frame.score, reason=frame.reason)
         error = frame.error
@@ -99,7 +99,7 @@ class Wire:
         return [Verdict.of(frame) for frame in frames]
 
     def number(self, verdict: Verdict) -> float:
-        """The reward, or what settings say for a row at fault. Raises EnvelopeFault."""
+        """Return the reward, or what settings say for a row at fault. Raises EnvelopeFault."""
         if verdict.reward is not None:
             return verdict.reward
         if self.settings.row_fault == "refuse":
@@ -117,7 +117,9 @@ class Wire:
 async def scored(
     request: Request, front: Front, items: Sequence[Mapping[str, Any]], *, deadline_s: float
 ) -> list[ResultFrame]:
-    """The results of items; nothing is left running for a client that goes away. Raises EngineError, ClientGone."""
+    """Return the results of items; nothing is left running for a client that goes away. Raises EngineError,
+    ClientGone.
+    """
     submission = await front.taken(
         encoded({"items": items, "deadline_s": deadline_s}), owner=request.scope["assay.owner"]
     )
@@ -126,7 +128,7 @@ async def scored(
 
 
 def encoded(value: Any) -> bytes:
-    """A value that came out of a body, as JSON again. Raises EnvelopeFault for endless nesting."""
+    """Return a value that came out of a body, as JSON again. Raises EnvelopeFault for endless nesting."""
     try:
         return msgspec.json.encode(value, enc_hook=_as_written)
     except UnicodeEncodeError:  # a lone surrogate goes as its escape: the intake says what becomes of it
@@ -164,7 +166,7 @@ def _document(error: Later | EngineError) -> dict[str, Any]:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent; no number of it is changed. Raises EnvelopeFault."""
+    """Return the JSON object that was sent; no number of it is changed. Raises EnvelopeFault."""
     try:
         body = read_json(await request.body())
     except (ValueError, RecursionError):
@@ -175,7 +177,7 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 def text_list(body: Mapping[str, Any], name: str) -> list[str]:
-    """A list of texts in the body. Raises EnvelopeFault."""
+    """Return a list of texts in the body. Raises EnvelopeFault."""
     value = body.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
         raise EnvelopeFault("invalid_body", f"{name}: a list of strings, not empty", field=name)
@@ -183,7 +185,7 @@ def text_list(body: Mapping[str, Any], name: str) -> list[str]:
 
 
 def any_list(body: Mapping[str, Any], name: str, length: int) -> list[Any]:
-    """A list as long as another, or Nones where it is absent. Raises EnvelopeFault."""
+    """Return a list as long as another, or Nones where it is absent. Raises EnvelopeFault."""
     value = body.get(name)
     if value is None:
         return [None] * length

@@ -25,7 +25,7 @@ from assay.service.shadow import Shadow
 
 
 def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
-    """The service as an ASGI app. The engine starts and ends with the app's lifespan."""
+    """Return the service as an ASGI app. The engine starts and ends with the app's lifespan."""
     engine = engine or Engine(settings.engine())
     share = Share(engine, settings.redis, settings.quota)
     shadow = None if settings.shadow is None else Shadow(settings.shadow)

@@ -16,7 +16,7 @@ class ClientGone(Exception):
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:
-    """The work's result; the work is cancelled when the client goes away. Read the body before."""
+    """Return the work's result; the work is cancelled when the client goes away. Read the body before."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
     try:

@@ -45,13 +45,13 @@ class ItemsRefused(EngineError):
 
 
 def problem(status: int, code: str, detail: str | None = None, **more: Any) -> dict[str, Any]:
-    """A problem document; fields that are None are left out."""
+    """Return a problem document; fields that are None are left out."""
     body = {"type": f"urn:assay:problem:{code}", "title": TITLES.get(status, "Error"), "status": status}
     return body | {key: value for key, value in {"detail": detail, **more}.items() if value is not None}
 
 
 def problem_of(error: EngineError) -> dict[str, Any]:
-    """The problem document of one of the engine's errors."""
+    """Return the problem document of one of the engine's errors."""
     if isinstance(error, EnvelopeFault):
         return problem(error.status, error.code, error.detail, field=error.field, limit=error.limit)
     if isinstance(error, Overloaded):

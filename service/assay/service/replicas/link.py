@@ -48,7 +48,7 @@ class Link:
         self._refusals: tuple[type[Exception], ...] = refusals
 
     async def ask(self, command: Callable[[Redis], Awaitable[T]], *, patience: float = 1.0) -> T | None:
-        """What Redis says within `patience` times the budget; None where it says nothing."""
+        """Return what Redis says within `patience` times the budget; None where it says nothing."""
         if not self.up:
             return None
         try:
@@ -106,7 +106,7 @@ class Link:
 
 
 def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...], tuple[type[Exception], ...]]:
-    """A client, what its exceptions are where Redis is gone, and where it refuses a command."""
+    """Return a client, what its exceptions are where Redis is gone, and where it refuses a command."""
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry

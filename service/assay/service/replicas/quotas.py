@@ -84,7 +84,7 @@ class Quotas:
         return QuotaExceeded(quota, limit=limit, retry_after_s=window_s - self._clock() % window_s)
 
     def open(self) -> tuple[int, list[tuple[str, Used]]]:
-        """The window, and who has used something in it."""
+        """Return the window, and who has used something in it."""
         return self._window, list(self._used.items())
 
     @property

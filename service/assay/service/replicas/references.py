@@ -28,7 +28,7 @@ class SharedReferences:
         self._outbox.put(name, self._seal.close(KIND, name, body))
 
     async def get(self, owner: str, digests: Iterable[str]) -> dict[str, bytes]:
-        """Those that are there and are what their digest says."""
+        """Return those that are there and are what their digest says."""
         wanted = list(digests)
         names = [self._name(owner, digest) for digest in wanted]
         entries: list[Any] | None = await self._link.ask(lambda redis: redis.mget(names), patience=PATIENCE)

@@ -19,11 +19,11 @@ class Seal:
         self._key = hmac.digest(secret.encode(), b"assay-redis-entries-1", "sha256")
 
     def close(self, kind: str, name: str, payload: bytes) -> bytes:
-        """The entry."""
+        """Return the entry."""
         return VERSION + self._mac(kind, name, payload) + payload
 
     def open(self, kind: str, name: str, entry: bytes) -> bytes | None:
-        """The payload, or None where the entry is not ours."""
+        """Return the payload, or None where the entry is not ours."""
         if entry[:1] != VERSION or len(entry) < 1 + _MAC:
             return None
         mac, payload = entry[1 : 1 + _MAC], entry[1 + _MAC :]

@@ -47,7 +47,7 @@ class Share:
         self._use = SharedUse(self.quotas, link, seal, prefix=redis.prefix) if self.quotas is not None else None
 
     async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
-        """A batch; references that are not here are asked of Redis first, once. Raises EnvelopeFault."""
+        """Return a batch; references that are not here are asked of Redis first, once. Raises EnvelopeFault."""
         batch = read()
         missing = {entry.digest for entry in batch.entries if isinstance(entry, Settled) and entry.digest}
         if not missing or self.link is None:

@@ -28,7 +28,7 @@ class SharedVerdicts:
         self._prefix, self._entry_bytes = f"{prefix}:v{_FORMAT}", entry_bytes
 
     async def get(self, keys: Sequence[tuple[str, bytes]]) -> Mapping[bytes, Report]:
-        """The reports of these (owner, key) that are there, within the budget."""
+        """Return the reports of these (owner, key) that are there, within the budget."""
         names = [self._name(owner, key) for owner, key in keys]
         entries = await self._link.ask(lambda redis: redis.mget(names), patience=1 + len(names) / KEYS_A_BUDGET)
         found: dict[bytes, Report] = {}

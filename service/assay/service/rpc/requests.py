@@ -45,7 +45,7 @@ class PbCodec:
 
 
 def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:
-    """The message, if it holds no more items than that. Raises EnvelopeFault."""
+    """Return the message, if it holds no more items than that. Raises EnvelopeFault."""
     if _more_items(body, most):
         raise EnvelopeFault("too_large", f"items: at most {most} items", status=413, field="items", limit=most)
     try:
@@ -60,7 +60,7 @@ _OTHER_FIELDS = 64
 
 
 def _more_items(body: bytes, most: int) -> bool:
-    """Whether a message holds more fields than so many items need. What is no protobuf is left to the parser."""
+    """Return whether a message holds more fields than so many items need. What is no protobuf is left to the parser."""
     at = 0
     for _ in range(most + _OTHER_FIELDS):
         if at >= len(body):
@@ -88,7 +88,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def frames(request: pb.ScoreRequest) -> list[ItemFrame]:
-    """The items of a request, with `defaults` not yet merged."""
+    """Return the items of a request, with `defaults` not yet merged."""
     return [frame(item) for item in request.items]
 
 

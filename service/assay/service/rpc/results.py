@@ -49,5 +49,5 @@ def _set(message: pb.Result, name: str, value: Any) -> None:
 
 
 def response(frames: Sequence[ResultFrame], *, wall_ms: float) -> pb.ScoreResponse:
-    """The answer to `Score`."""
+    """Return the answer to `Score`."""
     return pb.ScoreResponse(results=map(result, frames), stats=pb.Stats(**stats(frames, wall_ms=wall_ms)))

@@ -52,7 +52,7 @@ class Scorer:
         self._keys = keys
 
     async def score(self, request: bytes, context: Context) -> pb.ScoreResponse:
-        """A batch in (not yet parsed: the key comes first), its results in order."""
+        """Return a batch in (not yet parsed: the key comes first), its results in order."""
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
@@ -64,7 +64,7 @@ class Scorer:
         return await _answered(context, work)
 
     async def stream(self, request: bytes, context: Context) -> AsyncIterator[pb.ScoreChunk]:
-        """A batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
+        """Yield a batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
 
         async def submit() -> Submission:
             return await self._taken(request, context)
@@ -77,7 +77,7 @@ class Scorer:
         yield pb.ScoreChunk(done=True, count=count)
 
     async def verifiers(self, request: pb.VerifiersRequest, context: Context) -> pb.VerifiersResponse:
-        """What can be verified."""
+        """Return what can be verified."""
 
         async def work() -> pb.VerifiersResponse:
             self._owner(context)
@@ -105,7 +105,7 @@ class Scorer:
 
 
 async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
-    """The work's result; its refusals as statuses."""
+    """Return the work's result; its refusals as statuses."""
     try:
         return await work()
     except Unauthorized as error:
@@ -161,7 +161,7 @@ async def serving_grpc(
 
 
 def make_server(front: Front, keys: KeyRing, *, body_bytes: int, health: HealthServicer) -> grpc.aio.Server:
-    """A server with the scorer, health and reflection; not yet bound or started."""
+    """Return a server with the scorer, health and reflection; not yet bound or started."""
     options = [
         ("grpc.max_receive_message_length", body_bytes),
         ("grpc.max_send_message_length", -1),

@@ -1,4 +1,4 @@
-"""The `composite` verifier: parts, and the algebra that mixes their rewards."""
+"""The `composite` verifier: combines the rewards of several verifiers."""
 
 from assay.verifiers.composite.verifier import CompositeVerifier
 

@@ -1,4 +1,4 @@
-"""How the rewards of parts combine. Sums are exactly rounded (`math.fsum`), so the order of parts does not count."""
+"""Combine the rewards of parts. Sums are exactly rounded (`math.fsum`), so the order of parts does not matter."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from assay.verifiers.errors import InvalidReference
 
 
 def check(combine: Combine, names: Sequence[str]) -> None:
-    """Raises `InvalidReference` for options that do not fit together."""
+    """Raise `InvalidReference` if the options of `combine` do not fit together."""
     if (combine.op == "gate") != bool(combine.gates):
-        raise InvalidReference("gates go with op gate, and it with them", field="combine.gates")
+        raise InvalidReference("`gates` must be given with op gate, and only with it", field="combine.gates")
     for gate in combine.gates or ():
         if gate.part not in names:
-            raise InvalidReference("no such part", field="combine.gates.part")
+            raise InvalidReference("not the name of a part", field="combine.gates.part")
     if combine.clip is not None and combine.clip[0] > combine.clip[1]:
-        raise InvalidReference("low, then high", field="combine.clip")
+        raise InvalidReference("the lower bound is above the upper one", field="combine.clip")
 
 
 def combined(combine: Combine, parts: Sequence[Part], rewards: Mapping[str, float]) -> tuple[float, str | None]:
-    """The reward, and the part whose gate stayed closed. Raises `InvalidReference` where it is not finite."""
+    """Return the reward, and the part whose gate is closed, if any. Raises `InvalidReference` if the reward is not
+    finite.
+    """
     closed = None
     if combine.op == "product":
         reward = math.prod(rewards[part.name] for part in parts)
@@ -32,7 +34,7 @@ def combined(combine: Combine, parts: Sequence[Part], rewards: Mapping[str, floa
     if combine.clip is not None:
         reward = min(max(reward, combine.clip[0]), combine.clip[1])
     if not math.isfinite(reward):
-        raise InvalidReference("weights and rewards make no finite sum", field="combine")
+        raise InvalidReference("the weighted sum of the rewards is not finite", field="combine")
     return reward, closed
 
 
@@ -44,7 +46,7 @@ def _sum(parts: Sequence[Part], rewards: Mapping[str, float]) -> float:
 
 
 def _gated(combine: Combine, total: float, rewards: Mapping[str, float]) -> tuple[float, str | None]:
-    """The sum, or the `else` of the first gate that is closed."""
+    """Return the sum, or the `else` of the first closed gate."""
     for gate in combine.gates or ():
         if rewards[gate.part] < gate.min:
             return (min(0.0, total) if gate.else_ is None else gate.else_), gate.part

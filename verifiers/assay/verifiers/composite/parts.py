@@ -1,4 +1,4 @@
-"""The entry of a part in the result of a composite."""
+"""The entry of one part in the result of a composite."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.verifiers.base import Verdict
 from assay.verifiers.registry import AnyVerifier
 
 SHOWN = 2000
-"""Characters of what a part extracted that its entry carries, at most."""
+"""Maximum number of characters of a part's `extracted` that its entry carries."""
 _PASSED_ON = tuple(name for name in VerdictFields.model_fields if name != "explanation")
 
 
 def part_of(part: Part, verifier: AnyVerifier, verdict: Verdict) -> PartResult:
-    """Return the verdict of a part as an entry of `parts`, with what it extracted cut to `SHOWN` characters."""
+    """Return a part's verdict as an entry of `parts`, with `extracted` cut to `SHOWN` characters."""
     fields = {name: getattr(verdict, name) for name in _PASSED_ON}
     return PartResult.model_construct(
         name=part.name,

@@ -1,8 +1,8 @@
-"""`composite`: parts judged by their own verifiers, and combined.
+"""`composite`: parts scored by their own verifiers, and combined.
 
-Every part is prepared with the row and refuses it where it is itself refused; every part is judged, always, and
-returned. A part that needs another part's reward is judged after it. A part without a verdict leaves the
-whole without one: an outage of a judge must not become a 0, nor a renormalised 1. Depth at most 4.
+The row is refused if any part's reference is refused. Every part is always scored and returned. A part that needs
+another part's reward is scored after it. If a part has no verdict, the composite has none: an outage of a judge must
+become neither a 0 nor a reward renormalised over the other parts. Nesting depth is at most 4.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.verifiers.sandboxing import require_slot
 
 DEPTH = 4
 _STUCK_S = 10.0
-"""Wall seconds granted to a part that names no bound of its own, where another one does."""
+"""Wall seconds for a part without a bound of its own, if another part has one."""
 
 
 @runtime_checkable
@@ -35,17 +35,17 @@ class Dependent(Protocol):
     """A verifier that may need the rewards of other parts of its composite."""
 
     def siblings(self, spec: Any) -> frozenset[str]:
-        """The parts whose rewards it needs."""
+        """Return the names of the parts whose rewards it needs."""
         ...
 
     def verify_beside(self, spec: Any, candidate: Candidate, rewards: Mapping[str, float]) -> Verdict:
-        """Judge, given those rewards."""
+        """Score the candidate, given those rewards."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedPart:
-    """A part of a row with its verifier and what that made of the reference."""
+    """A part of a row with its verifier and prepared spec."""
 
     part: Part
     verifier: AnyVerifier
@@ -53,11 +53,11 @@ class PreparedPart:
 
     @property
     def siblings(self) -> frozenset[str]:
-        """The parts that must be judged before this one."""
+        """Names of the parts that must be scored before this one."""
         return self.verifier.siblings(self.spec) if isinstance(self.verifier, Dependent) else frozenset()
 
     def verify(self, candidate: Candidate, rewards: Mapping[str, float]) -> Verdict:
-        """The part's verdict. Raises the part's `NoVerdict`, named."""
+        """Return the part's verdict. Raises the part's `NoVerdict` with the part's name in its message."""
         try:
             if isinstance(self.verifier, Dependent):
                 return self.verifier.verify_beside(self.spec, candidate, rewards)
@@ -68,7 +68,7 @@ class PreparedPart:
 
 @dataclass(frozen=True, kw_only=True)
 class CompositeSpec:
-    """A row, ready to be judged by. `order`: indices of the parts, those that others need first."""
+    """A prepared row. `order`: indices of the parts, dependencies first."""
 
     combine: Combine
     primary: str | None
@@ -77,15 +77,24 @@ class CompositeSpec:
 
 
 class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
-    """Parts and their weights: sums, products, minima, gates."""
+    """Combine parts by weighted sum, product, minimum or gates."""
 
     name = "composite"
     version = 1
     reference_model = CompositeReference
     reads = frozenset(
-        {"completion", "prefill", "prompt", "completion_tokens", "completion_ids", "scores", "final_state",
-         "truncated", "options"}
-    )  # fmt: skip
+        {
+            "completion",
+            "prefill",
+            "prompt",
+            "completion_tokens",
+            "completion_ids",
+            "scores",
+            "final_state",
+            "truncated",
+            "options",
+        }
+    )
     budget = Budget(prepare_cpu_s=20.0, verify_cpu_s=60.0)
     may_sandbox = True
     needs_registry = True
@@ -94,7 +103,7 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
         self._registry = registry
 
     def prepare(self, reference: CompositeReference) -> CompositeSpec:
-        """Prepare all parts. Raises `InvalidReference` with the part's field, and `NeedsSandbox`."""
+        """Prepare all parts. Raises `InvalidReference` with the part's field, or `NeedsSandbox`."""
         return self._prepare(reference, 1)
 
     def _prepare(self, reference: CompositeReference, depth: int) -> CompositeSpec:
@@ -106,9 +115,9 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
         assert parts is not None and combine is not None
         names = [part.name for part in parts]
         if len(set(names)) < len(names):
-            raise InvalidReference("two parts of one name", field="parts")
+            raise InvalidReference("two parts have the same name", field="parts")
         if reference.primary is not None and reference.primary not in names:
-            raise InvalidReference("no such part", field="primary")
+            raise InvalidReference("not the name of a part", field="primary")
         algebra.check(combine, names)
         prepared = tuple(self._part(part, f"parts.{index}", depth) for index, part in enumerate(parts))
         return CompositeSpec(combine=combine, primary=reference.primary, parts=prepared, order=_order(prepared))
@@ -131,18 +140,18 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
         try:
             verifier = self._registry.get(name)
         except KeyError:
-            raise InvalidReference("no such verifier", field=field) from None
+            raise InvalidReference("unknown verifier", field=field) from None
         if version and version != str(verifier.version):
-            raise InvalidReference("another version of this verifier is here", field=field)
+            raise InvalidReference("this service has another version of the verifier", field=field)
         return verifier
 
     def wall_s(self, spec: CompositeSpec) -> float | None:
-        """The sum of the parts' own bounds; None where no part has one."""
+        """Return the sum of the parts' own bounds, or None if no part has one."""
         bounds = [one.verifier.wall_s(one.spec) for one in spec.parts]
         return sum(_STUCK_S if bound is None else bound for bound in bounds) if any(bounds) else None
 
     def verify(self, spec: CompositeSpec, candidate: Candidate) -> Verdict:
-        """Judge all parts, combine. Raises a part's `NoVerdict`."""
+        """Score all parts and combine them. Raises the `NoVerdict` of a part."""
         verdicts: dict[str, Verdict] = {}
         for index in spec.order:
             one = spec.parts[index]
@@ -152,7 +161,7 @@ class CompositeVerifier(Verifier[CompositeReference, CompositeSpec]):
 
 
 def _expanded(reference: CompositeReference) -> CompositeReference:
-    """The composite that a preset stands for. Raises `InvalidReference`."""
+    """Return the reference with its preset expanded. Raises `InvalidReference`."""
     expanded = presets.expand(reference.preset or "", reference.params or {})
     try:
         model: CompositeReference = _model(CompositeReference, expanded)
@@ -162,21 +171,23 @@ def _expanded(reference: CompositeReference) -> CompositeReference:
 
 
 def _model(model: type[Reference], reference: dict[str, Any]) -> Any:
-    """The reference as a verifier's model; numbers that keep their text (more than a float holds) keep it."""
+    """Return the reference as the verifier's model. Numbers that do not fit a float keep their text."""
     if strict_json.holds_lexemes(reference):
         return model.model_validate(reference)
     return model.model_validate_json(json.dumps(reference, allow_nan=False))
 
 
 def _refusal(error: ValidationError, field: str) -> InvalidReference:
-    """pydantic's first complaint, without the input that it would echo."""
+    """Return pydantic's first error as a refusal, without the input that pydantic echoes."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(step)[:40] for step in first["loc"])
     return InvalidReference(first["type"].replace("_", " "), field=f"{field}.{place}")
 
 
 def _order(parts: Sequence[PreparedPart]) -> tuple[int, ...]:
-    """Parts in order, each after those that it needs. Raises `InvalidReference` for a cycle or an unknown one."""
+    """Return the parts in order, each after those it needs. Raises `InvalidReference` for a cycle or an unknown
+    name.
+    """
     names = {one.part.name: index for index, one in enumerate(parts)}
     order: list[int] = []
     waiting = list(range(len(parts)))
@@ -185,14 +196,15 @@ def _order(parts: Sequence[PreparedPart]) -> tuple[int, ...]:
         ready = [index for index in waiting if parts[index].siblings <= done]
         if not ready:
             unknown = any(not parts[index].siblings <= names.keys() for index in waiting)
-            raise InvalidReference("no such part" if unknown else "a cycle", field=f"parts.{waiting[0]}.reference")
+            fault = "not the name of a part" if unknown else "the parts depend on each other in a cycle"
+            raise InvalidReference(fault, field=f"parts.{waiting[0]}.reference")
         order += ready
         waiting = [index for index in waiting if index not in ready]
     return tuple(order)
 
 
 def _named(refused: NoVerdict, name: str) -> NoVerdict:
-    """The same refusal, with the part's name before its message."""
+    """Return the same error with the part's name before its message."""
     return type(refused)(f"part {name[:80]}: {refused.message}", field=refused.field)
 
 
@@ -216,7 +228,7 @@ def _verdict(spec: CompositeSpec, verdicts: Mapping[str, Verdict], candidate: Ca
 
 
 def _primary(spec: CompositeSpec, verdicts: Mapping[str, Verdict]) -> str | None:
-    """The part whose score is the composite's: as named, else the first that has one."""
+    """Return the name of the part whose score is the composite's: `primary`, else the first that has a score."""
     if spec.primary is not None:
         return spec.primary if verdicts[spec.primary].score is not None else None
     return next((one.part.name for one in spec.parts if verdicts[one.part.name].score is not None), None)

@@ -1,4 +1,4 @@
-"""`exact`: whole answers extracted by a named rule and compared by a named mode."""
+"""The `exact` verifier: whole answers extracted by a named rule and compared in a named mode."""
 
 from assay.verifiers.exact.verifier import ExactSpec, ExactVerifier
 

@@ -1,8 +1,8 @@
-"""Multiple choice: a label, or the full text of one option, and nothing beside it.
+"""Multiple choice: an answer is a label, or the full text of one option, and nothing else.
 
-A label counts in any case, bare, in brackets, or followed by `.` `)` `:` and that very option's text.
-Several labels, `or`, a label out of range, a text that two options share: no answer. With `multi`, labels
-are joined by `,` `and` `&`. Not covered: labels beyond Z.
+A label counts in any case, bare, in brackets, or followed by `.` `)` `:` and the text of that option. Several labels,
+`or`, a label out of range, or a text that two options share is no answer. With `multi`, labels are joined by `,` `and`
+`&`. Not covered: labels beyond Z.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.verifiers.extract import strip_markdown
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST = 100_000
-"""Longer texts (code points) name no option."""
+"""Texts longer than this (code points) match no option."""
 _WRAPPER = re.compile(r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _JOINT = re.compile(r"\s*(?:,\s*(?:and\b|&)?|\band\b|&)\s*", re.IGNORECASE)
@@ -28,7 +28,7 @@ _LABEL = re.compile(
 
 @dataclass(frozen=True)
 class Choices:
-    """The options of a row; none given: any letter (or number) is a label, and texts name nothing."""
+    """The options of a row. Without options, any letter (or number) is a label and no text matches."""
 
     options: tuple[str, ...] | None
     decimal: bool = False
@@ -36,7 +36,7 @@ class Choices:
 
     @cached_property
     def labels(self) -> tuple[str, ...] | None:
-        """Labels in order."""
+        """The labels in order."""
         if self.options is None:
             return None if self.decimal else tuple(LETTERS)
         if self.decimal:
@@ -45,7 +45,7 @@ class Choices:
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
-        """Cleaned option text -> the labels that carry it."""
+        """Cleaned option text -> labels of the options with that text."""
         texts: dict[str, list[str]] = {}
         for label, option in zip(self.labels or (), self.options or (), strict=False):
             texts.setdefault(clean(option).casefold(), []).append(label)
@@ -59,7 +59,7 @@ class Choices:
         return texts
 
     def read(self, text: str) -> frozenset[str] | None:
-        """The labels that `text` names, or None."""
+        """Return the labels that `text` names, or None."""
         if len(text) > LONGEST:
             return None
         text = clean(text)
@@ -106,7 +106,7 @@ class Choices:
 
 
 def clean(text: str) -> str:
-    """NFKC; Markdown, `\\text{}`, math delimiters around the whole, and a final stop dropped."""
+    """Return `text` in NFKC without Markdown, `\\text{}`, math delimiters around the whole, and a final full stop."""
     text = strip_markdown(nfkc(text))
     text = _WRAPPER.sub(r"\1", text).strip()
     if len(text) > 2 and text[0] == text[-1] == "$":

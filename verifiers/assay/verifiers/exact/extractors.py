@@ -1,7 +1,7 @@
-"""Where an answer is looked for, by name. Each gives all answers in order, and the last one quickly.
+"""Extraction rules by name. Each returns all answers in order, or quickly only the last one.
 
-An answer that is begun after the last complete one and never ends (an open box, an open tag) is no
-answer: the last one is then None. Nothing here judges.
+If an answer is begun after the last complete one and never ends (an open box, an open tag), the last answer is None.
+Nothing here compares answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EMPHASIS = ("***", "**", "__", "*", "_", "`")
 
 
 class Extractor(NamedTuple):
-    """All answers in order; the last one; and whether a later one never ends."""
+    """An extraction rule: functions for all answers in order, for the last one, and whether a later one never ends."""
 
     all: Callable[[str], list[Found]]
     last: Callable[[str], Found | None]
@@ -70,7 +70,7 @@ def _last_tag(text: str) -> Found | None:
 
 
 def _rest_of_line(text: str, at: int, stop: int) -> Found:
-    """What follows the `####` at `at` on its line; emphasis that was opened right before it closes there too."""
+    """Return the rest of the line after the `####` at `at`. Emphasis opened right before it is closed there too."""
     end = text.find("\n", at, stop)
     found = _trimmed(text, at + 4, stop if end < 0 else end)
     mark = next((mark for mark in _EMPHASIS if text.startswith(mark, max(0, at - len(mark)), at)), "")
@@ -80,7 +80,7 @@ def _rest_of_line(text: str, at: int, stop: int) -> Found:
 
 
 def _all_hashes(text: str) -> list[Found]:
-    """Each up to the next: contents never overlap, which also keeps this linear."""
+    """Return the answer of each `####`, up to the next one: contents never overlap, which keeps this linear."""
     starts = [match.start() for match in _HASH.finditer(text)]
     return [_rest_of_line(text, at, stop) for at, stop in pairwise([*starts, len(text)])]
 
@@ -95,11 +95,11 @@ def _last_hash(text: str) -> Found | None:
 
 
 _MOST_NESTED, _LONGEST_NESTED = 8, 2000
-"""A box in a box is one answer; what is deeper or longer (code points) is taken as it stands."""
+"""A box inside a box is unwrapped to this depth and length (code points); beyond it the content is taken as it is."""
 
 
 def _inside(text: str, box: Box) -> Found:
-    """What stands in a box, and in a box that is all of it."""
+    """Return the content of a box, unwrapped if another box is all of it."""
     found = _trimmed(text, box.inner_start, box.inner_end)
     for _ in range(_MOST_NESTED if len(found.text) <= _LONGEST_NESTED else 0):
         inner = find_boxes(found.text) if found.text.startswith(("\\boxed", "\\fbox")) else None
@@ -121,7 +121,9 @@ def _last_box(text: str) -> Found | None:
 
 
 def _all_lines(text: str) -> list[Found]:
-    """Each up to the next; a marker that only announces the next one (`Answer: the answer is`) has none."""
+    """Return the answer of each marker, up to the next. A marker that only announces the next one (`Answer: the
+    answer is`) has none.
+    """
     found: list[Found] = []
     stop = len(text)
     for marker in iter_markers(text):
@@ -138,7 +140,7 @@ def _all_numbers(text: str) -> list[Found]:
 
 
 def _last_number(text: str) -> Found | None:
-    """The last of `_all_numbers`, looked for in the run of number characters around the last digit only."""
+    """Return the last of `_all_numbers`, searching only the run of number characters around the last digit."""
     match = _TO_LAST_DIGIT.match(text)
     if match is None:
         return None
@@ -155,7 +157,7 @@ def _last_number(text: str) -> Found | None:
 
 
 def _choice_answer(text: str) -> Found | None:
-    """The last box, else the last marker's answer, else the whole text."""
+    """Return the last box, else the last marker's answer, else the whole text."""
     boxes = find_boxes(text)
     if boxes.unclosed >= 0 or any(text[box.inner_start : box.inner_end].strip() for box in boxes.complete):
         return _last_box(text)
@@ -167,7 +169,7 @@ def _all_choices(text: str) -> list[Found]:
 
 
 MARKS = {"answer_tag": "</answer>", "boxed": "\\boxed", "hash4": "####"}
-"""What stands once for each answer, where several are worth a flag."""
+"""The text that occurs once per answer, for rules where several answers are flagged."""
 
 EXTRACTORS: dict[str, Extractor] = {
     "whole": Extractor(_all_whole, _last_whole),

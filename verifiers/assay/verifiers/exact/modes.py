@@ -1,7 +1,7 @@
-"""Modes: how the text of an answer becomes a value, and which values are the gold's. A table.
+"""Comparison modes: how the text of an answer is parsed into a value, and when it equals the gold's value.
 
-A reader gives a hashable value, or None where the text is no such thing; equal values are equal answers.
-Gold goes through the same reader, so what cannot be read there refuses the row.
+A reader returns a hashable value, or None if the text does not parse in its mode; equal values are equal answers. The
+gold goes through the same reader, so a gold that does not parse refuses the row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.verifiers.exact.normalisers import normalise
 from assay.verifiers.exact.numbers import Interval, Number, around, contains, literal, one_to_one, parse_number
 
 MEMBERS = 100_000
-"""Members of a set or list, at most; a longer answer is none."""
+"""Maximum number of members of a set or list; a longer answer does not parse."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _QUANTITY = re.compile(
     r"(?P<number>(?P<mark>[^\s\w]{0,2})[\d.,]*\d(?:[eE][-+]?\d+(?![^\W\d_]))?)\s*(?P<unit>.*)", re.DOTALL
@@ -27,26 +27,26 @@ _QUANTITY = re.compile(
 
 
 class Reader(ABC):
-    """One mode, with a row's options."""
+    """The parser and comparison of one mode, with a row's options."""
 
     @abstractmethod
     def read(self, text: str) -> Hashable | None:
-        """The value of an answer, or None where it does not parse."""
+        """Return the value of an answer, or None if it does not parse."""
 
     def gold(self, value: Any) -> Hashable:
-        """The value of a gold. Raises `InvalidReference`."""
+        """Return the value of a gold. Raises `InvalidReference`."""
         read = self.read(as_text(value))
         if read is None:
-            raise InvalidReference("does not parse in its mode", field="gold")
+            raise InvalidReference("does not parse in this mode", field="gold")
         return read
 
     def equal(self, gold: Hashable, value: Hashable) -> bool:
-        """Whether an answer is the gold."""
+        """Return whether an answer's value equals the gold's."""
         return gold == value
 
 
 def as_text(value: Any) -> str:
-    """A gold as text. Raises `InvalidReference` for anything but a string or a number."""
+    """Return a gold as text. Raises `InvalidReference` for anything but a string or a number."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -61,7 +61,7 @@ class StringReader(Reader):
     normalise: tuple[str, ...]
 
     def read(self, text: str) -> Hashable | None:
-        """The normalised text; an empty one is nothing."""
+        """Return the normalised text, or None if it is empty."""
         return normalise(text, self.normalise) or None
 
 
@@ -73,21 +73,21 @@ class NumberReader(Reader):
     tol: Tolerance | None = None
 
     def read(self, text: str) -> Hashable | None:
-        """The number that the text is."""
+        """Return the number that the text holds, or None."""
         return parse_number(normalise(text, self.normalise))
 
     def gold(self, value: Any) -> Hashable:
-        """The number, or the interval around it."""
+        """Return the number, or the interval around it if there is a tolerance."""
         number = super().gold(value)
         return number if self.tol is None else interval(number, self.tol)
 
     def equal(self, gold: Hashable, value: Hashable) -> bool:
-        """Equal, or in the interval."""
+        """Return whether the numbers are equal or the value lies in the interval."""
         return near(gold, value)
 
 
 def interval(number: Hashable, tol: Tolerance) -> Interval:
-    """The interval around a gold. Raises `InvalidReference`."""
+    """Return the interval around a gold. Raises `InvalidReference`."""
     assert isinstance(number, Number)
     try:
         return around(number, absolute=tol.abs, relative=tol.rel)
@@ -96,7 +96,7 @@ def interval(number: Hashable, tol: Tolerance) -> Interval:
 
 
 def near(gold: Hashable, value: Hashable) -> bool:
-    """Whether a number is the gold, or in its interval."""
+    """Return whether a number equals the gold or lies in its interval."""
     if isinstance(gold, Interval) and isinstance(value, Number):
         return contains(gold, value)
     return gold == value
@@ -104,13 +104,13 @@ def near(gold: Hashable, value: Hashable) -> bool:
 
 @dataclass(frozen=True)
 class QuantityReader(Reader):
-    """A number and a unit; both must agree, and nothing is converted."""
+    """A number and a unit. Both must agree; nothing is converted."""
 
     normalise: tuple[str, ...]
     tol: Tolerance | None = None
 
     def read(self, text: str) -> Hashable | None:
-        """(number, unit)."""
+        """Return `(number, unit)`, or None."""
         text = clean(normalise(text, self.normalise)).rstrip(".,;:!").replace("\u2212", "-")
         match = _QUANTITY.fullmatch(text)
         number = None if match is None else parse_number(match["number"])
@@ -119,32 +119,32 @@ class QuantityReader(Reader):
         return number, _currency(match["mark"]) + " ".join(match["unit"].split())
 
     def gold(self, value: Any) -> Hashable:
-        """(number or interval, unit)."""
+        """Return `(number or interval, unit)`."""
         read = super().gold(value)
         assert isinstance(read, tuple)
         return read if self.tol is None else (interval(read[0], self.tol), read[1])
 
     def equal(self, gold: Hashable, value: Hashable) -> bool:
-        """Number near, unit the same."""
+        """Return whether the number is within tolerance and the unit is the same."""
         assert isinstance(gold, tuple) and isinstance(value, tuple)
         return bool(gold[1] == value[1]) and near(gold[0], value[0])
 
 
 def _currency(mark: str) -> str:
-    """A currency sign before the number is its unit."""
+    """Return the unit for a currency sign before the number."""
     return mark.strip("+-.(")
 
 
 @dataclass(frozen=True)
 class MembersReader(Reader):
-    """A set or a list: one pair of brackets off, split, trimmed, each member read."""
+    """A set or a list: one pair of brackets removed, split, trimmed, each member parsed."""
 
     member: Reader
     sep: str
     ordered: bool
 
     def read(self, text: str) -> Hashable | None:
-        """The members, in order."""
+        """Return the members in order, or None."""
         text = text.strip()
         if len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]:
             text = text[1:-1].strip()
@@ -154,15 +154,15 @@ class MembersReader(Reader):
         return None if None in members else tuple(members)
 
     def gold(self, value: Any) -> Hashable:
-        """The members of an array."""
+        """Return the members of an array."""
         if not isinstance(value, list) or not value:
-            raise InvalidReference("must be an array that is not empty", field="gold")
+            raise InvalidReference("must be a non-empty array", field="gold")
         if len(value) > MEMBERS:
             raise InvalidReference(f"holds more than {MEMBERS} members", field="gold")
         return tuple(self.member.gold(member) for member in value)
 
     def equal(self, gold: Hashable, value: Hashable) -> bool:
-        """Same members; a list also in the same order."""
+        """Return whether the members are the same; for a list, also in the same order."""
         assert isinstance(gold, tuple) and isinstance(value, tuple)
         if self.ordered:
             return len(gold) == len(value) and all(map(self.member.equal, gold, value))
@@ -174,7 +174,7 @@ class MembersReader(Reader):
 
 
 _PAIRS = 1_000_000
-"""Comparisons between a set of intervals and an answer, at most."""
+"""Maximum number of comparisons between a set of intervals and an answer."""
 
 
 @dataclass(frozen=True)
@@ -184,17 +184,17 @@ class ChoiceReader(Reader):
     choices: Choices
 
     def read(self, text: str) -> Hashable | None:
-        """The labels that the text names."""
+        """Return the labels that the text names, or None."""
         return self.choices.read(text)
 
     def gold(self, value: Any) -> Hashable:
-        """The label, or with `multi` the array of labels. Raises `InvalidReference`."""
+        """Return the label, or with `multi` the labels. Raises `InvalidReference`."""
         if self.choices.multi != isinstance(value, list):
-            raise InvalidReference("must be an array exactly where `multi` is true", field="gold")
+            raise InvalidReference("must be an array if `multi` is true, and only then", field="gold")
         single = Choices(self.choices.options, decimal=self.choices.decimal)
         named = [single.read(as_text(member)) for member in (value if isinstance(value, list) else [value])]
         if not named or None in named:
-            raise InvalidReference("is no label or option of this row", field="gold")
+            raise InvalidReference("is not a label or option of this row", field="gold")
         return frozenset(label for labels in named if labels for label in labels)
 
 
@@ -215,7 +215,7 @@ def _choice(reference: ExactReference) -> Reader:
 
 
 def reader_of(reference: ExactReference) -> Reader:
-    """The reader of a row. Raises `InvalidReference`."""
+    """Return the reader for a row. Raises `InvalidReference`."""
     names = tuple(reference.normalise or ())
     match reference.mode:
         case "string":
@@ -238,6 +238,6 @@ OPTIONS: dict[str, frozenset[str]] = {
     "list": frozenset({"normalise", "sep", "item", "tol"}),
     "choice": frozenset({"choices", "labels", "multi"}),
 }
-"""Options of each mode, beside those of every mode."""
+"""Options that belong to one mode each."""
 COMMON = frozenset({"mode", "gold", "aliases", "extract", "gold_extract", "multiple", "think"})
-"""Options of every mode."""
+"""Options that every mode accepts."""

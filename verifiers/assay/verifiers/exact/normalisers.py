@@ -1,7 +1,7 @@
-"""Normalisers of strings, by name. Each is linear; they run in the order that the row gives.
+"""String normalisers by name. Each is linear; they run in the order that the row gives.
 
-Punctuation is Unicode's category P: `+ $ < > ~ ^` are symbols and carry meaning (C++ is not C).
-Outer white space always goes, last.
+Punctuation is Unicode's category P: `+ $ < > ~ ^` are symbols and carry meaning (C++ is not C). Outer white space is
+always removed, last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from assay.verifiers.exact.unicode import nfkc
 
 LAST = 0x1FFFF
-"""No punctuation lies beyond plane 1."""
+"""No punctuation lies beyond this code point (plane 1)."""
 _STOPS = ".。．｡"
 _ARTICLE = re.compile(r"(?<!\S)(?:a|an|the)(?:\s+|\Z)", re.IGNORECASE)
 _LEADING = re.compile(r"\s*(?:a|an|the)\s+", re.IGNORECASE)
@@ -22,7 +22,7 @@ _LEADING = re.compile(r"\s*(?:a|an|the)\s+", re.IGNORECASE)
 
 @cache
 def _punctuation() -> dict[int, None]:
-    """Every code point of category P, as a table that deletes it."""
+    """Return a `str.translate` table that deletes every code point of category P."""
     return {code: None for code in range(LAST + 1) if unicodedata.category(chr(code)).startswith("P")}
 
 
@@ -68,7 +68,7 @@ NORMALISERS: dict[str, Callable[[str], str]] = {
 
 
 def normalise(text: str, names: Sequence[str]) -> str:
-    """`text` after the named normalisers, without outer white space."""
+    """Return `text` after the named normalisers, without outer white space."""
     for name in names:
         text = NORMALISERS[name](text.strip())
     return text.strip()

@@ -1,8 +1,8 @@
-"""Decimal numbers read from text, and compared exactly without ever being expanded.
+"""Decimal numbers read from text and compared exactly, without being expanded.
 
-A number is sign, significant digits and a power of ten, so `1e999999999` costs what its text costs and
-a million digits compare in linear time. A span is one number once NFKC, Markdown, enclosing brackets, one
-currency sign and final punctuation are gone; anything else (`nan`, `<57`, `3/4`, `5 cm`, `50%`) is none.
+A number is stored as sign, significant digits and a power of ten, so the cost of `1e999999999` is that of its text, and
+a million digits compare in linear time. A span is one number if, after NFKC and without Markdown, enclosing brackets,
+one currency sign and final punctuation, nothing but a number is left; `nan`, `<57`, `3/4`, `5 cm`, `50%` are not.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from assay.verifiers.exact.unicode import nfkc
 from assay.verifiers.extract import strip_markdown
 
 EXPONENT_DIGITS = 18
-"""A longer exponent is no number."""
+"""An exponent with more digits than this is not a number."""
 TOLERANCE_DIGITS = 10_000
-"""Gold and tolerance together may span so many decimal places."""
+"""Maximum number of decimal places that a gold and its tolerance may span together."""
 _LAYERS = 8
-"""Brackets and marks around one number, at most."""
+"""Maximum number of brackets and marks around one number."""
 _PAIRS = {"(": ")", "[": "]", "{": "}", "$": "$"}
 _TEX_PAIRS = {r"\(": r"\)", r"\[": r"\]"}
 _END = ".,;:!"
@@ -34,7 +34,7 @@ _SPACED_SIGN = re.compile(r"\s*[+-]\s")
 
 
 class Number(NamedTuple):
-    """(-1)^negative * 0.DIGITS * 10^exponent; digits neither start nor end with 0; zero has none."""
+    """(-1)^negative * 0.DIGITS * 10^exponent. Digits neither start nor end with 0; zero has no digits."""
 
     negative: bool
     digits: str
@@ -52,7 +52,7 @@ ZERO = Number(False, "", 0)
 
 
 def parse_number(text: str) -> Number | None:
-    """The number that the whole of `text` is, or None."""
+    """Return the number that the whole of `text` is, or None."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         match = _NUMBER.fullmatch(_bare(text))
@@ -77,7 +77,7 @@ def _number(match: re.Match[str]) -> Number | None:
 
 
 def ascii_digits(text: str) -> str:
-    """NFKC, U+2212 as `-`, and decimal digits of every script as ASCII."""
+    """Return `text` in NFKC, with U+2212 as `-` and decimal digits of every script as ASCII."""
     if text.isascii():
         return text
     text = nfkc(text).replace("\u2212", "-")
@@ -87,7 +87,7 @@ def ascii_digits(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """`text` without what may stand around a number."""
+    """Return `text` without the marks that may surround a number."""
     text = ascii_digits(text)
     if _SPACED_SIGN.match(text):
         return text
@@ -108,7 +108,7 @@ def _unwrap(text: str) -> str:
 
 
 def _without_currency(text: str) -> str:
-    """`text` without one currency sign: before the number, between sign and number, or after it."""
+    """Return `text` without one currency sign before the number, between sign and number, or after it."""
     sign, rest = (text[0], text[1:]) if text.startswith(("+", "-")) else ("", text)
     rest = rest.removeprefix("\\") if rest[:2] == "\\$" else rest
     if rest and unicodedata.category(rest[0]) == "Sc":
@@ -119,7 +119,7 @@ def _without_currency(text: str) -> str:
 
 
 def compare(left: Number, right: Number) -> int:
-    """-1, 0 or 1: linear in the digits."""
+    """Return -1, 0 or 1, in time linear in the digits."""
     if left == right:
         return 0
     ranks = [_sign(number) for number in (left, right)]
@@ -134,14 +134,15 @@ def _sign(number: Number) -> int:
 
 
 def contains(interval: Interval, number: Number) -> bool:
-    """Whether `number` lies in `interval`."""
+    """Return whether `number` lies in `interval`."""
     return compare(interval.low, number) <= 0 <= compare(interval.high, number)
 
 
 def one_to_one(intervals: Set[Interval], numbers: Set[Number]) -> bool:
-    """Whether each interval can have a number of its own, and none is left over.
+    """Return whether each interval can be assigned a different number with no number left over.
 
-    Numbers from the least on, each to the interval around it that ends first: on a line that is optimal.
+    Greedy: each number, in ascending order, goes to the interval containing it that ends first, which is optimal on a
+    line.
     """
     if len(intervals) != len(numbers):
         return False
@@ -156,9 +157,10 @@ def one_to_one(intervals: Set[Interval], numbers: Set[Number]) -> bool:
 
 
 def around(gold: Number, *, absolute: float, relative: float) -> Interval:
-    """Numbers x with |x - gold| <= max(absolute, relative * |gold|). Raises `ValueError`: too many places.
+    """Return the interval of x with |x - gold| <= max(absolute, relative * |gold|). Raises `ValueError` for too many
+    places.
 
-    Tolerances are read as the decimals they are written as, so 0.1 is a tenth.
+    Tolerances are read as the decimals they are written as, so 0.1 is exactly a tenth.
     """
     context = decimal.Context(
         prec=TOLERANCE_DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.Inexact]
@@ -182,7 +184,7 @@ def _from_decimal(value: decimal.Decimal) -> Number:
 
 
 def to_text(number: Number) -> str:
-    """The number as people write it; in scientific form where that would take many zeros."""
+    """Return the number in plain notation, or in scientific notation if plain notation needs many zeros."""
     digits, point = number.digits or "0", number.exponent
     sign = "-" if number.negative else ""
     if not -6 < point <= len(digits) + 15:
@@ -194,7 +196,7 @@ def to_text(number: Number) -> str:
 
 
 def literal(value: int | float) -> str:
-    """A JSON number as text; integers of any size."""
+    """Return a JSON number as text. Integers may have any size."""
     if isinstance(value, float):
         return repr(value)
     return str(value) if value.bit_length() < 10_000 else format(decimal.Decimal(value), "f")

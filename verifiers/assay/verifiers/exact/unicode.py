@@ -1,8 +1,8 @@
 """NFKC in linear time.
 
-Canonical ordering sorts each run of combining marks by insertion, so a text that is one long run takes
-quadratic time. A run longer than `LONGEST_RUN` (UAX #15-D4 calls 30 the limit of sane text) leaves the
-whole text as it is: no gold looks like that.
+Canonical ordering sorts each run of combining marks by insertion, so a text that is one long run takes quadratic time.
+A text with a run longer than `LONGEST_RUN` is left unchanged (UAX #15-D4 gives 30 as the limit of meaningful text): no
+gold looks like that.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import unicodedata
 
 LONGEST_RUN = 30
 _SHORT = 500
-"""Code points for which no order of marks can cost anything to speak of."""
+"""Longest run of combining marks (code points) whose sorting cost is negligible."""
 
 
 def nfkc(text: str) -> str:
-    """`text` in normalisation form KC."""
+    """Return `text` in normalisation form KC."""
     if text.isascii() or (len(text) > _SHORT and _has_long_run(text)):
         return text
     return unicodedata.normalize("NFKC", text)

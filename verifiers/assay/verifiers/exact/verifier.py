@@ -1,7 +1,7 @@
-"""`exact`: a whole answer, extracted by a named rule and compared by a named mode (contract, appendix).
+"""`exact`: a whole answer, extracted by a named rule and compared in a named mode (contract, appendix).
 
-No containment, no cascade of guesses, no float arithmetic: what is extracted either is the gold, once
-both are read the same way, or it is not. Linear in the completion.
+No containment, no sequence of fallback rules, no float arithmetic: the extracted text and the gold are parsed the same
+way and are either equal or not. Linear in the completion.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from assay.verifiers.exact.numbers import Interval, Number, to_text
 from assay.verifiers.extract import Found
 
 EXTRACTED = 1_000
-"""Code points of the extracted text that a result carries, at most."""
+"""Maximum number of code points of the extracted text in a result."""
 
 MULTIPLE = ("multiple_answers",)
 SPAM = 64
-"""More answers than this are flagged as spam without being read."""
+"""More answers than this are flagged as spam without being parsed."""
 
 
 @dataclass(frozen=True)
 class ExactSpec:
-    """A row, ready to be compared with."""
+    """A prepared row."""
 
     reader: Reader
     golds: tuple[Hashable, ...]
@@ -40,7 +40,7 @@ class ExactSpec:
 
 
 class ExactVerifier(Verifier[ExactReference, ExactSpec]):
-    """Whole answers compared: strings, numbers, choices, sets, lists, quantities."""
+    """Compare whole answers: strings, numbers, choices, sets, lists, quantities."""
 
     name = "exact"
     version = 1
@@ -48,7 +48,7 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
     budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
 
     def prepare(self, reference: ExactReference) -> ExactSpec:
-        """Read the golds and look the rules up. Raises `InvalidReference` with the field."""
+        """Parse the golds and look up the rules. Raises `InvalidReference` with the field."""
         _check_options(reference)
         reader = reader_of(reference)
         golds = [_gold(reader, reference, reference.gold, "gold")]
@@ -63,8 +63,8 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
         )
 
     def verify(self, spec: ExactSpec, candidate: Candidate) -> Verdict:
-        """Extract, read, compare."""
-        answer = _judged(spec, candidate)
+        """Extract, parse, compare."""
+        answer = _answer(spec, candidate)
         if answer is None:
             return _verdict(spec, candidate, "no_answer")
         found, flags = _choose(spec, answer.text)
@@ -85,32 +85,32 @@ def _check_options(reference: ExactReference) -> None:
         field = min(stray)
         raise InvalidReference(f"does not belong to mode {reference.mode}", field=field)
     if reference.extract == "choice" and reference.mode != "choice":
-        raise InvalidReference("`choice` extracts for mode choice only", field="extract")
+        raise InvalidReference("`choice` is only for mode choice", field="extract")
     if reference.tol is not None and reference.mode in ("set", "list") and reference.item != "number":
-        raise InvalidReference("needs `item: number`", field="tol")
+        raise InvalidReference("requires `item: number`", field="tol")
 
 
 def _gold(reader: Reader, reference: ExactReference, gold: Any, field: str) -> Hashable:
-    """The value of one gold. Raises `InvalidReference` naming `field`."""
+    """Return the value of one gold. Raises `InvalidReference` naming `field`."""
     try:
         if reference.gold_extract is not None:
             found = EXTRACTORS[reference.gold_extract].last(as_text(gold))
             if found is None or not found.text:
-                raise InvalidReference("holds nothing that `gold_extract` finds", field=field)
+                raise InvalidReference("`gold_extract` finds nothing in it", field=field)
             gold = found.text
         return reader.gold(gold)
     except InvalidReference as error:
         raise InvalidReference(error.message, field=field if error.field == "gold" else error.field) from None
 
 
-def _judged(spec: ExactSpec, candidate: Candidate) -> Answer | None:
+def _answer(spec: ExactSpec, candidate: Candidate) -> Answer | None:
     if spec.keep_thinking:
         return Answer(candidate.text, 0, candidate.message_index)
     return candidate.answer
 
 
 def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, tuple[str, ...]]:
-    """The answer that counts, and flags where there are several different ones."""
+    """Return the answer that counts, and flags if there are several different ones."""
     if spec.multiple == "reject":
         found = spec.extractor.all(text)
         last = spec.extractor.last(text)
@@ -124,7 +124,7 @@ def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, tuple[str, ...]]:
 
 
 def _differ(spec: ExactSpec, found: list[Found]) -> bool:
-    """Whether two contents differ: in value, or in text where they have none. Each text is read once."""
+    """Return whether two answers differ in value, or in text if they do not parse. Each text is parsed once."""
     contents = set()
     for text in dict.fromkeys(answer.text for answer in found):
         value = spec.reader.read(text)
@@ -155,11 +155,11 @@ def _verdict(
 
 
 _WHY = {
-    "equal": "the answer is the gold",
-    "unequal": "the answer is another value than every gold",
-    "no_answer": "the extraction finds nothing that is complete and not empty",
+    "equal": "the answer equals the gold",
+    "unequal": "the answer differs from every gold",
+    "no_answer": "the extraction finds no complete, non-empty answer",
     "unparsed": "the extracted text is not one whole value of this mode",
-    "hedged": "several different answers, and the row rejects that",
+    "hedged": "several different answers, which the row rejects",
 }
 
 
@@ -180,7 +180,7 @@ def _explanation(spec: ExactSpec, reason: str, value: Hashable) -> dict[str, Any
 
 
 def _shown(value: Hashable) -> str:
-    """A value for people."""
+    """Return a value in readable form."""
     if isinstance(value, Interval):
         return f"{to_text(value.low)} … {to_text(value.high)}"
     if isinstance(value, Number):

@@ -1,8 +1,8 @@
-"""Where an answer stands in a text: boxes, answer tags, answer markers, sentences, Markdown.
+"""Locate answers in a text: boxes, answer tags, answer markers, sentences, Markdown.
 
-Shared by the verifiers that read an answer out of prose. Every function takes text and returns spans
-of code points relative to that text; none of them judges, none raises on any text, all are linear in
-its length. Thinking is not handled here: `Candidate.answer` has already left it out.
+Shared by the verifiers that read an answer out of prose. Every function takes text and returns spans of code points
+relative to that text. None compares answers, none raises on any text, and all are linear in the text's length. Thinking
+is not handled here: `Candidate.answer` has already removed it.
 """
 
 from assay.verifiers.extract.boxes import Box, Boxes, find_boxes, last_box

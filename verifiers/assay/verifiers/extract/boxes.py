@@ -1,10 +1,10 @@
 r"""Boxed answers: `\boxed{...}`, `\fbox{...}`, and `\boxed 5`.
 
-Braces are matched as TeX does: `\{` and `\}` are characters, not groups. Only outermost boxes count
-(a box in a box is one answer). Not covered: `\boxed` redefined by macros, and comments (`%`).
+Braces are matched as in TeX: `\{` and `\}` are characters, not groups. Only outermost boxes count (a box in a box is
+one answer). Not covered: `\boxed` redefined by macros, and comments (`%`).
 
-Scanning is linear on any text: each closed box is scanned once, and the first box found to be
-unclosed hands the rest of the text to one pass with a stack.
+Scanning is linear on any text: each closed box is scanned once, and from the first unclosed box on, one pass with a
+stack reads the rest of the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STOPS = ".!?:"
 
 
 class Box(NamedTuple):
-    """One box: the whole of it is `start:end`, its content `inner_start:inner_end`."""
+    """One box, spanning `start:end`, with its content at `inner_start:inner_end`."""
 
     start: int
     end: int
@@ -29,19 +29,19 @@ class Box(NamedTuple):
     inner_end: int
 
     def content(self, text: str) -> str:
-        """What stands in the box."""
+        """Return the content of the box."""
         return text[self.inner_start : self.inner_end]
 
 
 class Boxes(NamedTuple):
-    """All outermost complete boxes in order, and where the last box that never closes starts (or -1)."""
+    """All outermost complete boxes in order, and the start of the last box that never closes (or -1)."""
 
     complete: list[Box]
     unclosed: int
 
 
 def closing_brace(text: str, opening: int) -> int:
-    """Index of the `}` that closes the `{` at `opening`, or -1."""
+    """Return the index of the `}` that closes the `{` at `opening`, or -1."""
     close = text.find("}", opening, opening + 200)
     content = text[opening + 1 : close] if close >= 0 else "{"
     if "{" not in content and "\\" not in content:
@@ -59,7 +59,7 @@ def closing_brace(text: str, opening: int) -> int:
 
 
 def find_boxes(text: str) -> Boxes:
-    """All boxes of `text`."""
+    """Return all boxes of `text`."""
     complete: list[Box] = []
     if "\\boxed" not in text and "\\fbox" not in text:
         return Boxes(complete, -1)
@@ -82,7 +82,7 @@ def find_boxes(text: str) -> Boxes:
 
 
 def _heads(text: str) -> Iterator[re.Match[str]]:
-    """All `\\boxed` and `\\fbox` commands, in order."""
+    """Yield all `\\boxed` and `\\fbox` commands in order."""
     if "\\fbox" in text:
         yield from _HEAD.finditer(text)
         return
@@ -95,7 +95,7 @@ def _heads(text: str) -> Iterator[re.Match[str]]:
 
 
 def _bare(text: str, head: re.Match[str], complete: list[Box]) -> int:
-    r"""Read `\boxed 5`; returns where to go on."""
+    r"""Read `\boxed 5` and return the offset where scanning continues."""
     content = _BARE.match(text, head.end())
     if content is None:
         return head.end()
@@ -107,7 +107,7 @@ def _bare(text: str, head: re.Match[str], complete: list[Box]) -> int:
 
 
 def _with_stack(text: str, start: int, complete: list[Box]) -> Boxes:
-    """The rest of a text in which some box never closes, in one pass. Bare boxes are not read there."""
+    """Read the rest of a text in which some box never closes, in one pass. Bare boxes are not read there."""
     stack: list[re.Match[str] | None] = []
     found: list[Box] = []
     for match in _TOKEN.finditer(text, start):
@@ -130,7 +130,7 @@ def _with_stack(text: str, start: int, complete: list[Box]) -> Boxes:
 
 
 def last_box(text: str) -> Box | None:
-    """The last complete box that is not blank, or None: also where a later box never closes."""
+    """Return the last complete box that is not blank, or None; also None if a later box never closes."""
     boxes = find_boxes(text)
     for box in reversed(boxes.complete):
         if text[box.inner_start : box.inner_end].strip():

@@ -1,4 +1,4 @@
-"""What an extraction returns: a piece of text, and where it stood; and how word tables are written."""
+"""The result of an extraction (text and span), and a helper for word tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Found(NamedTuple):
-    """An answer as read. `text` may lack Markdown, a final stop and a remark that `start:end` spans."""
+    """An extracted answer. `text` may lack Markdown, a final full stop and a remark that `start:end` includes."""
 
     text: str
     start: int
     end: int
     stop: str = ""
-    """The punctuation that ended it, where it was a sentence: `.`, `!`, `?`, their wide forms, or ""."""
+    """The punctuation that ended it, if it was a sentence: `.`, `!`, `?`, their full-width forms, or ""."""
 
 
 def words(table: str) -> frozenset[str]:
-    """A set of words written as text, separated by white space."""
+    """Return the set of words in a white-space-separated text."""
     return frozenset(table.split())

@@ -1,7 +1,7 @@
-"""Text without its Markdown: emphasis, code marks, heading and list marks.
+"""Remove Markdown from text: emphasis, code marks, heading and list marks.
 
-Emphasis is removed in pairs only, and only where a mark stands at the edge of a word, so that
-`2**10`, `3*5 + 4*8` and `x_1` keep theirs. One pass. Not covered: links, tables, HTML.
+Emphasis is removed only in pairs and only at the edge of a word, so `2**10`, `3*5 + 4*8` and `x_1` are unchanged. One
+pass. Not covered: links, tables, HTML.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 
 LONGEST = 200_000
-"""Longer texts (code points) are left as they are: no answer is so long."""
+"""Texts longer than this (code points) are left unchanged: no answer is that long."""
 _MARK = re.compile(r"\*{1,3}|_{1,3}|`{1,3}|~~")
-# Not `>`, `-` and `+`: before an answer they are a bound and a sign, and dropping them would change it.
+# Not `>`, `-` and `+`: before an answer they are a bound or a sign, and removing them would change its value.
 _LEAD = re.compile(r"\A\s*(?:(?:#{1,6}|[*•])[ \t]+)+")
 _MAY_MARK = re.compile(r"[*_`~#•]")
 
 
 def strip_markdown(text: str) -> str:
-    """`text` without Markdown, and without white space around it."""
+    """Return `text` without Markdown and without outer white space."""
     if len(text) > LONGEST or not _MAY_MARK.search(text):
         return text.strip()
     text = _LEAD.sub("", text)
@@ -33,7 +33,7 @@ def strip_markdown(text: str) -> str:
 
 
 def _paired(text: str) -> list[tuple[int, int]]:
-    """Spans of the marks that open or close something."""
+    """Return the spans of the marks that open or close emphasis or code."""
     opened: dict[str, list[tuple[int, int]]] = {}
     cuts: list[tuple[int, int]] = []
     for match in _MARK.finditer(text):
@@ -50,7 +50,7 @@ def _paired(text: str) -> list[tuple[int, int]]:
 
 
 def _drop_inside(opened: dict[str, list[tuple[int, int]]], start: int) -> None:
-    """Forget the marks that were opened inside a pair that has just closed."""
+    """Discard the marks opened inside a pair that has just closed."""
     for stack in opened.values():
         while stack and stack[-1][0] > start:
             stack.pop()

@@ -1,9 +1,9 @@
 """Answer markers: `Answer:`, `the final answer is`, `答案：`, `#### 42` (contract, appendix).
 
-A marker is a word for "answer" in any case, Markdown ignored, followed by `:`, a word for "is", or
-both; or `####`. It may stand mid-line; the last one of a text counts. Its answer is the rest of that
-sentence on that line, without Markdown, final stop, and a bracketed remark that holds words.
-Languages are a table. Not covered: markers that are not followed by `:` or a word of the table.
+A marker is a word for "answer" in any case, Markdown ignored, followed by `:`, a word for "is", or both; or `####`. It
+may stand mid-line; the last one of a text counts. Its answer is the rest of that sentence on that line, without
+Markdown, the final stop, and a bracketed remark of words. The words of each language are a table. Not covered: markers
+that are followed neither by `:` nor by a word of the table.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 HASH = "####"
 
-# The mark that closed emphasis around the marker itself: `**Answer:** 5`.
+# The marks that close emphasis around the marker itself: `**Answer:** 5`.
 _LOOSE_LEAD = re.compile(r"\A[*_`]{1,3}(?:\s+|(?=[$\\]))")
 _SPACE = r"[\s*_`~]"
 _REMARK_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[а-яё]{2,}", re.I)
-# Words that are mathematics rather than a remark.
+# Words that are mathematics, so that a bracket holding them is not a remark.
 _MATH_WORDS = words(
     """
     sqrt cbrt pi sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh exp ln log lg
@@ -68,14 +68,14 @@ _FINAL = "." + STOPS[3:]
 
 
 class Marker(NamedTuple):
-    """A marker, from the word that says "answer" to the end of what announces the answer."""
+    """A marker: from the word for "answer" to the end of what announces the answer."""
 
     start: int
     end: int
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """What may follow `word` to make it a marker, anchored behind the word."""
+    """Return the pattern that must follow `word` to make it a marker, anchored after the word."""
     verbs = "|".join(re.escape(verb) for verb in sorted(WORDS[word], key=len, reverse=True))
     wide = ord(word[-1]) > 0x2E80
     after = "" if wide else rf"(?![^\W_]){_SPACE}{{0,8}}"
@@ -92,13 +92,13 @@ _ASCII_WORDS = tuple(word for word in _ALL_WORDS if word.isascii())
 
 
 def last_marker(text: str) -> Marker | None:
-    """The last marker of `text`."""
+    """Return the last marker of `text`."""
     last: Marker | None = None
     reach = 0
     lower = _lower(text)
     for word in _ASCII_WORDS if text.isascii() else _ALL_WORDS:
         end = len(text)
-        # Only what stands behind the last marker found so far is of interest.
+        # Only text after the last marker found so far can hold a later one.
         while (at := lower.rfind(word, reach, end)) >= 0:
             marker = _marker_at(text, word, at)
             if marker is not None:
@@ -109,7 +109,7 @@ def last_marker(text: str) -> Marker | None:
 
 
 def iter_markers(text: str) -> Iterator[Marker]:
-    """All markers of `text`, the last one first."""
+    """Yield all markers of `text`, the last one first."""
     lower = _lower(text)
     words = _ASCII_WORDS if text.isascii() else _ALL_WORDS
     present = [(word, at) for word in words if (at := lower.rfind(word)) >= 0]
@@ -127,7 +127,7 @@ def iter_markers(text: str) -> Iterator[Marker]:
 
 
 def _lower(text: str) -> str:
-    """Lower case, of the same length as `text`."""
+    """Return `text` in lower case, with its length unchanged."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -146,7 +146,7 @@ def _marker_at(text: str, word: str, at: int) -> Marker | None:
 
 
 def marker_answer(text: str, marker: Marker) -> Found:
-    """The answer that `marker` announces; its text is empty if nothing stands there."""
+    """Return the answer that `marker` announces; its text is empty if nothing follows."""
     newline = text.find("\n", marker.end)
     line_end = len(text) if newline < 0 else newline
     end = sentence_end(text, marker.end, line_end) if line_end - marker.end <= LONGEST else line_end
@@ -159,7 +159,7 @@ def marker_answer(text: str, marker: Marker) -> Found:
 
 
 def _drop_stops(text: str) -> str:
-    """`text` without final full stops (an ellipsis stays)."""
+    """Return `text` without final full stops (an ellipsis is kept)."""
     end = len(text)
     while end and text[end - 1] in _FINAL and not text.startswith("..", max(0, end - 2), end):
         end -= 1
@@ -169,7 +169,7 @@ def _drop_stops(text: str) -> str:
 
 
 def strip_remark(text: str) -> str:
-    """`text` without a bracketed remark at its end, if the remark holds words and something precedes it."""
+    """Return `text` without a bracketed remark of words at its end, if something precedes it."""
     text = text.rstrip()
     opening = _BRACKETS.get(text[-1:])
     if opening is None or len(text) > LONGEST:
@@ -196,6 +196,6 @@ def _is_remark(content: str) -> bool:
 
 
 def last_marker_answer(text: str) -> Found | None:
-    """The answer of the last marker, or None where there is no marker."""
+    """Return the answer of the last marker, or None if there is no marker."""
     marker = last_marker(text)
     return None if marker is None else marker_answer(text, marker)

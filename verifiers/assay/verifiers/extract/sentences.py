@@ -1,8 +1,8 @@
-"""Where a sentence ends (contract, appendix, "Answer marker").
+"""Sentence ends (contract, appendix, "Answer marker").
 
-At `.`, `!` or `?` before white space and a capital letter, or before the end of the text that is
-looked at; and at the wide stops. A script without cases counts as capitals. Not covered:
-abbreviations ("approx. Five" is cut) and stops inside mathematics.
+A sentence ends at `.`, `!` or `?` before white space and a capital letter, or before the end of the given text; and at
+full-width stops. Letters of scripts without case count as capitals. Not covered: abbreviations ("approx. Five" is cut)
+and stops inside mathematics.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _CLOSERS = "*_`\"')]”’"
 _STOP = re.compile(r"[.!?。！？]")
 _BREAK = re.compile(r"[.!?。！？]|\n[ \t\r]*\n")
 _WINDOWS = (1_000, 100_000)
-"""How far back (code points) the start of a last sentence is looked for: then it is cut there."""
+"""Maximum distance (code points) that the start of the last sentence is searched backwards; it is cut there."""
 
 
 def ends_sentence(text: str, index: int, stop: int) -> bool:
-    """Whether the stop at `index` ends a sentence of `text[:stop]`."""
+    """Return whether the stop at `index` ends a sentence of `text[:stop]`."""
     if text[index] in "。！？":
         return True
     position = index + 1
@@ -34,7 +34,7 @@ def ends_sentence(text: str, index: int, stop: int) -> bool:
 
 
 def sentence_end(text: str, start: int, stop: int) -> int:
-    """Index of the stop that ends the sentence at `start`, or `stop` if none does before `stop`."""
+    """Return the index of the stop that ends the sentence at `start`, or `stop` if none does before it."""
     for match in _STOP.finditer(text, start, stop):
         if ends_sentence(text, match.start(), stop):
             return match.start()
@@ -42,7 +42,9 @@ def sentence_end(text: str, start: int, stop: int) -> int:
 
 
 def last_sentence(text: str) -> tuple[int, int]:
-    """The span of the last sentence that is not blank, final stops included; a blank line ends one too."""
+    """Return the span of the last sentence that is not blank, with its final stops. A blank line ends a sentence
+    too.
+    """
     start = window = 0
     end = len(text.rstrip())
     body = len(text[:end].rstrip(STOPS + _CLOSERS + " \t\r\n"))

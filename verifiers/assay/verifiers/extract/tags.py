@@ -1,8 +1,8 @@
 """Answer tags: the content of `<answer>...</answer>`.
 
-A tag's content starts at the last `<answer>` before its `</answer>`. An `<answer>` that is opened
-after the last closed one and never closes is an unterminated answer. Names are lower case, as every
-template writes them; attributes are not covered.
+A tag's content starts at the last `<answer>` before its `</answer>`. An `<answer>` that is opened after the last closed
+one and never closed is an unterminated answer. Tag names are lower case, as in every template; attributes are not
+covered.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _OPEN, _CLOSE = "<answer>", "</answer>"
 
 
 class Tags(NamedTuple):
-    """The contents of all closed tags, in order, and where an unclosed one starts (or -1)."""
+    """The contents of all closed tags in order, and the start of an unclosed one (or -1)."""
 
     closed: list[Found]
     unclosed: int
 
 
 def answer_tags(text: str) -> Tags:
-    """All answer tags of `text`."""
+    """Return all answer tags of `text`."""
     closed: list[Found] = []
     position = 0
     while (close := text.find(_CLOSE, position)) >= 0:
@@ -35,6 +35,6 @@ def answer_tags(text: str) -> Tags:
 
 
 def last_answer_tag(text: str) -> Found | None:
-    """The content of the last answer tag; None if there is none or a later one never closes."""
+    """Return the content of the last answer tag, or None if there is none or a later one never closes."""
     tags = answer_tags(text)
     return tags.closed[-1] if tags.closed and tags.unclosed < 0 else None

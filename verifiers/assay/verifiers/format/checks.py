@@ -1,7 +1,8 @@
-"""Constraints on words, characters and structure: IFEval's kinds, each a small function of its parameters.
+"""Constraints on words, characters and structure: IFEval's kinds, each a function of its parameters.
 
-Where IFEval's public checker and its own wording differ, the wording counts (contract, appendix): a keyword is a whole
-word and never a pattern, a character is counted as asked, "exactly" is exact. As there, a blank text meets nothing.
+Each check returns whether a text meets the constraint `rule`. Where IFEval's public checker and its instruction text
+differ, the instruction counts (contract, appendix): a keyword is a whole word and never a pattern, a character is
+counted as asked, "exactly" is exact. As in IFEval, a blank text meets no constraint.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from assay.verifiers import strict_json
 from assay.verifiers.format.plain import composed, folded, visible
-from assay.verifiers.format.regions import Judged
+from assay.verifiers.format.regions import Region
 from assay.verifiers.format.relations import RELATIONS
 from assay.verifiers.format.words import EDGES, bare_word, count_words, is_word_char
 
@@ -20,22 +21,22 @@ _HIGHLIGHT = re.compile(r"\*\*(?=[^\s*])[^*\n]++(?<!\s)\*\*|\*(?=[^\s*])[^*\n]++
 _FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 
 
-def all_caps(rule: Any, text: Judged) -> bool:
-    """At least one letter, none of lower case."""
+def all_caps(rule: Any, text: Region) -> bool:
+    """At least one letter, and no lower-case letter."""
     return any(map(str.isupper, text.letters)) and not any(map(str.islower, text.chars))
 
 
-def all_lower(rule: Any, text: Judged) -> bool:
-    """At least one letter, none of upper case."""
+def all_lower(rule: Any, text: Region) -> bool:
+    """At least one letter, and no upper-case letter."""
     return any(map(str.islower, text.letters)) and not any(c.isupper() or c.istitle() for c in text.chars)
 
 
-def no_comma(rule: Any, text: Judged) -> bool:
-    """No comma (of any script)."""
+def no_comma(rule: Any, text: Region) -> bool:
+    """No comma of any script."""
     return not any(comma in text.text for comma in ",，、،")
 
 
-def title(rule: Any, text: Judged) -> bool:
+def title(rule: Any, text: Region) -> bool:
     """`<<text>>` on one line, not blank."""
     for line in visible(text.text).split("\n"):
         start = line.find("<<")
@@ -48,76 +49,76 @@ def title(rule: Any, text: Judged) -> bool:
     return False
 
 
-def quoted(rule: Any, text: Judged) -> bool:
-    """First and last of at least two characters are `"`."""
+def quoted(rule: Any, text: Region) -> bool:
+    """At least two characters, of which the first and the last are `"`."""
     return len(text.trimmed) > 1 and text.trimmed[0] == text.trimmed[-1] == '"'
 
 
-def ends_with(rule: Any, text: Judged) -> bool:
-    """Ends with `text`; a closing quote behind it and case do not matter."""
+def ends_with(rule: Any, text: Region) -> bool:
+    """Ends with `text`, ignoring case and a closing quote after it."""
     said, sought = text.folded.rstrip(), folded(rule.text).strip()
     return said.endswith(sought) or said.rstrip('"').rstrip().endswith(sought)
 
 
-def starts_with(rule: Any, text: Judged) -> bool:
-    """Starts with `text`; case does not matter."""
+def starts_with(rule: Any, text: Region) -> bool:
+    """Starts with `text`, ignoring case."""
     return text.folded.lstrip().startswith(folded(rule.text).strip())
 
 
-def postscript(rule: Any, text: Judged) -> bool:
+def postscript(rule: Any, text: Region) -> bool:
     """A line starts with `marker`."""
     marker = folded(rule.marker).strip()
     return any(line.strip().startswith(marker) for line in text.folded.split("\n"))
 
 
-def repeat_prompt(rule: Any, text: Judged) -> bool:
-    """Starts with `prompt`; case does not matter."""
+def repeat_prompt(rule: Any, text: Region) -> bool:
+    """Starts with `prompt`, ignoring case."""
     return text.folded.lstrip().startswith(folded(rule.prompt).strip())
 
 
-def keywords(rule: Any, text: Judged) -> bool:
-    """All, or any, of the words are there."""
-    found = (_there(word, rule.match, text) for word in rule.all or rule.any)
+def keywords(rule: Any, text: Region) -> bool:
+    """All, or any, of the words occur."""
+    found = (_has_word(word, rule.match, text) for word in rule.all or rule.any)
     return all(found) if rule.all else any(found)
 
 
-def forbidden(rule: Any, text: Judged) -> bool:
-    """None of the words is there."""
-    return not any(_there(word, rule.match, text) for word in rule.any)
+def forbidden(rule: Any, text: Region) -> bool:
+    """None of the words occurs."""
+    return not any(_has_word(word, rule.match, text) for word in rule.any)
 
 
-def _there(word: str, match: str, text: Judged) -> bool:
+def _has_word(word: str, match: str, text: Region) -> bool:
     sought = folded(word)
     return sought in text.folded if match == "literal" else count_words(text.folded, sought) > 0
 
 
-def keyword_count(rule: Any, text: Judged) -> bool:
-    """How often a word stands in the text."""
+def keyword_count(rule: Any, text: Region) -> bool:
+    """The number of occurrences of a word satisfies `rel n`."""
     return RELATIONS[rule.rel](count_words(text.folded, folded(rule.word)), rule.n)
 
 
-def word_count(rule: Any, text: Judged) -> bool:
-    """How many words."""
+def word_count(rule: Any, text: Region) -> bool:
+    """The number of words satisfies `rel n`."""
     return RELATIONS[rule.rel](len(text.words), rule.n)
 
 
-def char_count(rule: Any, text: Judged) -> bool:
-    """How often a character stands in the text; the case of a letter does not matter."""
+def char_count(rule: Any, text: Region) -> bool:
+    """The number of occurrences of a character, ignoring case, satisfies `rel n`."""
     return RELATIONS[rule.rel](composed(text.text.lower()).count(composed(rule.char.lower())), rule.n)
 
 
-def placeholders(rule: Any, text: Judged) -> bool:
-    """How many `[…]` that are not blank."""
+def placeholders(rule: Any, text: Region) -> bool:
+    """The number of non-blank `[…]` placeholders satisfies `rel n`."""
     return RELATIONS[rule.rel](len(_PLACEHOLDER.findall(visible(text.text))), rule.n)
 
 
-def bullets(rule: Any, text: Judged) -> bool:
+def bullets(rule: Any, text: Region) -> bool:
     """Exactly n lines start with `- ` or `* `."""
     return bool(sum(line.startswith(("- ", "* ")) for line in text.lines) == rule.n)
 
 
-def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
-    """Exactly so many paragraphs, the n-th of which starts with `word`."""
+def nth_paragraph_first_word(rule: Any, text: Region) -> bool:
+    """The text has exactly `paragraphs` paragraphs, and the n-th starts with `word`."""
     if len(text.paragraphs) != rule.paragraphs:
         return False
     paragraph, sought = folded(text.paragraphs[rule.n - 1]), folded(rule.word)
@@ -127,19 +128,21 @@ def nth_paragraph_first_word(rule: Any, text: Judged) -> bool:
     return paragraph.startswith(word, start) and not (end < len(paragraph) and is_word_char(paragraph[end]))
 
 
-def copy_span(rule: Any, text: Judged) -> bool:
-    """The reply is words start…end of `text`."""
+def copy_span(rule: Any, text: Region) -> bool:
+    """The reply equals words start…end of `text`."""
     wanted = folded(rule.text).split()[rule.start : rule.end + 1]
     return bool(text.folded.split() == wanted)
 
 
-def sentence_count(rule: Any, text: Judged) -> bool:
-    """How many sentences."""
+def sentence_count(rule: Any, text: Region) -> bool:
+    """The number of sentences satisfies `rel n`."""
     return RELATIONS[rule.rel](len(text.sentences), rule.n)
 
 
-def paragraph_count(rule: Any, text: Judged) -> bool:
-    """How many paragraphs, split at blank lines or at a separator of the row (IFEval: `***`), none of these blank."""
+def paragraph_count(rule: Any, text: Region) -> bool:
+    """The number of paragraphs satisfies `rel n`. They are split at blank lines or the row's separator; none may be
+    blank.
+    """
     if rule.separator is None:
         return RELATIONS[rule.rel](len(text.paragraphs), rule.n)
     parts = _between(text.text, rule.separator)
@@ -147,19 +150,19 @@ def paragraph_count(rule: Any, text: Judged) -> bool:
 
 
 def _between(text: str, separator: str) -> list[str]:
-    """The trimmed parts between separators; a separator before the first or behind the last parts nothing."""
+    """Return the trimmed parts between separators. A separator at either end separates nothing."""
     parts = [part.strip() for part in text.split(separator)]
     first, last = not parts[0], len(parts) > 1 and not parts[-1]
     return parts[int(first) : len(parts) - int(last)]
 
 
-def highlights(rule: Any, text: Judged) -> bool:
-    """How many `*highlighted*` or `**highlighted**` stretches, none of them blank."""
+def highlights(rule: Any, text: Region) -> bool:
+    """The number of non-blank `*highlighted*` or `**highlighted**` spans satisfies `rel n`."""
     return RELATIONS[rule.rel](len(_HIGHLIGHT.findall(text.text)), rule.n)
 
 
-def sections(rule: Any, text: Judged) -> bool:
-    """How many lines start with `marker` and a number, such as `Section 3`."""
+def sections(rule: Any, text: Region) -> bool:
+    """The number of lines that start with `marker` and a number, such as `Section 3`, satisfies `rel n`."""
     marker = rule.marker.strip().casefold()
     starts = (line.strip(" \t#*").casefold() for line in text.lines)
     return RELATIONS[rule.rel](sum(_numbered(line, marker) for line in starts), rule.n)
@@ -169,8 +172,8 @@ def _numbered(line: str, marker: str) -> bool:
     return line.startswith(marker) and line[len(marker) :].lstrip()[:1].isdigit()
 
 
-def json(rule: Any, text: Judged) -> bool:
-    """The whole text, or what one code fence around it holds, is strict JSON."""
+def json(rule: Any, text: Region) -> bool:
+    """The whole text, or the content of one code fence around it, is strict JSON."""
     fence = _FENCE.fullmatch(text.trimmed)
     try:
         strict_json.value_of(fence[1] if fence else text.trimmed)
@@ -179,14 +182,14 @@ def json(rule: Any, text: Judged) -> bool:
     return True
 
 
-def two_responses(rule: Any, text: Judged) -> bool:
+def two_responses(rule: Any, text: Region) -> bool:
     """Two different responses with the separator between them."""
     parts = _between(text.text, rule.separator)
     return len(parts) == 2 and all(parts) and parts[0] != parts[1]
 
 
-def one_of(rule: Any, text: Judged) -> bool:
-    """The text is one of the options; case and punctuation at the ends do not matter."""
+def one_of(rule: Any, text: Region) -> bool:
+    """The text is one of the options, ignoring case and punctuation at the ends."""
     return _bare(text.folded) in {_bare(folded(option)) for option in rule.options}
 
 
@@ -194,6 +197,6 @@ def _bare(text: str) -> str:
     return text.strip(EDGES + " \t\r\n") or text.strip()
 
 
-def capital_words(rule: Any, text: Judged) -> bool:
-    """How many words are all capitals."""
+def capital_words(rule: Any, text: Region) -> bool:
+    """The number of words in all capitals satisfies `rel n`."""
     return RELATIONS[rule.rel](sum(map(str.isupper, text.words)), rule.n)

@@ -1,7 +1,7 @@
-"""Emoji at the edges of a text, as whole pictures: with skin tones, joiners, flags and keycaps.
+"""Emoji at the start or end of a text, as whole sequences: with skin tones, joiners, flags and keycaps.
 
-The ranges are those of Unicode's Emoji property. Signs that are text by themselves (digits, ©, ‼) are emoji only with
-the selector that asks for the picture; other symbols (° ■ │) are none.
+The ranges are those of Unicode's Emoji property. Characters with a text presentation (digits, ©, ‼) are emoji only with
+the emoji variation selector; other symbols (° ■ │) are not emoji.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _LONGEST = 16
 
 
 def begins_with_emoji(text: str) -> bool:
-    """Whether the first thing in a text is an emoji."""
+    """Return whether a text starts with an emoji."""
     return _FIRST.match(text) is not None
 
 
 def ends_with_emoji(text: str) -> bool:
-    """Whether the last thing in a text is an emoji."""
+    """Return whether a text ends with an emoji."""
     return _LAST.search(text[-_LONGEST:]) is not None

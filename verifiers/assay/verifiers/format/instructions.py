@@ -1,8 +1,8 @@
-"""Constraints on how words, sentences and lines follow each other: IFBench's kinds that need nothing downloaded.
+"""Constraints on the sequence of words, sentences and lines: the IFBench kinds that need no downloaded data.
 
-Where IFBench's public checker and its own wording differ, the wording counts (spans and trigrams are of words, not
-of characters). Words are compared without case and without punctuation at their ends. Left out: kinds that need
-a part-of-speech tagger, syllables, names or place lists.
+Each check returns whether a text meets the constraint `rule`. Where IFBench's public checker and its instruction text
+differ, the instruction counts (spans and trigrams are of words, not characters). Words are compared ignoring case and
+punctuation at their ends. Not covered: kinds that need a part-of-speech tagger, syllables, names or place lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from assay.verifiers.format.emoji import begins_with_emoji, ends_with_emoji
 from assay.verifiers.format.nesting import bracket_depth, quote_depth
 from assay.verifiers.format.plain import composed, folded, unaccented
-from assay.verifiers.format.regions import Judged
+from assay.verifiers.format.regions import Region
 from assay.verifiers.format.relations import RELATIONS
 from assay.verifiers.format.sentences import sentences, split_sentences
 from assay.verifiers.format.stop_words import STOP_WORDS
@@ -38,12 +38,12 @@ _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 _CLUSTER = re.compile(r"[b-df-hj-np-tv-z]{2}")
 
 
-def all_punctuation(rule: Any, text: Judged) -> bool:
-    """Every one of `. , ! ? ; :` is used, and the interrobang (`?!`)."""
+def all_punctuation(rule: Any, text: Region) -> bool:
+    """Each of `. , ! ? ; :` occurs, and the interrobang (`?!`)."""
     return text.chars.issuperset(".,!?;:") and any(mark in text.text for mark in _INTERROBANGS)
 
 
-def alphabet_words(rule: Any, text: Judged) -> bool:
+def alphabet_words(rule: Any, text: Region) -> bool:
     """Each word starts with the letter after that of the word before, z followed by a."""
     initials = [word[0] for word in text.bare_words]
     return (
@@ -53,19 +53,19 @@ def alphabet_words(rule: Any, text: Judged) -> bool:
     )
 
 
-def no_repeated_initial(rule: Any, text: Judged) -> bool:
+def no_repeated_initial(rule: Any, text: Region) -> bool:
     """No two words in a row start with the same letter."""
     words = text.bare_words
     return bool(words) and all(before[0] != after[0] for before, after in pairwise(words))
 
 
-def consonant_clusters(rule: Any, text: Judged) -> bool:
-    """Every word has two consonants in a row, of the Latin alphabet with or without marks."""
+def consonant_clusters(rule: Any, text: Region) -> bool:
+    """Every word has two consecutive consonants of the Latin alphabet, with or without diacritics."""
     return bool(text.bare_words) and all(_CLUSTER.search(unaccented(word)) for word in text.bare_words)
 
 
-def emoji_endings(rule: Any, text: Judged) -> bool:
-    """Every sentence and every line ends with an emoji, before or behind its last punctuation."""
+def emoji_endings(rule: Any, text: Region) -> bool:
+    """Every sentence and every line ends with an emoji, before or after its last punctuation."""
     told = False
     for line in text.lines:
         for part, after in pairwise(chain(split_sentences(line), [""])):
@@ -80,14 +80,16 @@ def _ends_with_emoji(sentence: str) -> bool:
     return ends_with_emoji(sentence.rstrip()) or ends_with_emoji(sentence.rstrip(EDGES + " \t\r"))
 
 
-def last_first(rule: Any, text: Judged) -> bool:
+def last_first(rule: Any, text: Region) -> bool:
     """The last word of each sentence is the first of the next."""
     words = (_bare(sentence) for sentence in sentences(text.text))
     return _each_pair(words, lambda before, after: before[-1:] == after[:1])
 
 
 def _each_pair(items: Iterable[T], holds: Callable[[T, T], bool]) -> bool:
-    """Whether there are two items at least, and something holds between each and the next; stops where it does not."""
+    """Return whether there are at least two items and `holds` is true for each pair of neighbours. Stops at the
+    first failure.
+    """
     told = False
     for before, after in pairwise(items):
         told = holds(before, after)
@@ -96,8 +98,8 @@ def _each_pair(items: Iterable[T], holds: Callable[[T, T], bool]) -> bool:
     return told
 
 
-def paragraph_last_first(rule: Any, text: Judged) -> bool:
-    """Each paragraph, be it ended by a line or by a blank line, ends with the word that it starts with."""
+def paragraph_last_first(rule: Any, text: Region) -> bool:
+    """Each paragraph, ended by a newline or a blank line, ends with the word that it starts with."""
     return _framed(text.paragraphs) or _framed(line for line in text.lines if line.strip())
 
 
@@ -106,18 +108,18 @@ def _framed(paragraphs: Iterable[str]) -> bool:
     return bool(words) and all(len(one) > 1 and one[0] == one[-1] for one in words)
 
 
-def no_whitespace(rule: Any, text: Judged) -> bool:
-    """No white space inside of the text."""
+def no_whitespace(rule: Any, text: Region) -> bool:
+    """No white space inside the text."""
     return len(text.words) == 1
 
 
-def one_word_per_line(rule: Any, text: Judged) -> bool:
+def one_word_per_line(rule: Any, text: Region) -> bool:
     """Every line holds one word."""
     return all(len(line.split()) == 1 for line in text.trimmed.split("\n"))
 
 
-def prime_lengths(rule: Any, text: Judged) -> bool:
-    """The length of every word, as it is written, is a prime number."""
+def prime_lengths(rule: Any, text: Region) -> bool:
+    """The length of every word, as written, is a prime number."""
     return bool(text.written_words) and all(_is_prime(len(word)) for word in text.written_words)
 
 
@@ -125,28 +127,28 @@ def _is_prime(number: int) -> bool:
     return 1 < number < 10_000 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
-def stairs(rule: Any, text: Judged) -> bool:
+def stairs(rule: Any, text: Region) -> bool:
     """At least two lines, each indented more than the one before."""
     lines = [line for line in text.lines if line.strip()]
     indents = [len(line) - len(line.lstrip()) for line in lines]
     return len(lines) > 1 and all(before < after for before, after in pairwise(indents))
 
 
-def sub_bullets(rule: Any, text: Judged) -> bool:
+def sub_bullets(rule: Any, text: Region) -> bool:
     """Bullets with `*`, each with at least one indented `-` below it."""
     marks = [line.strip()[:2] for line in text.lines if line.strip()[:2] in ("* ", "- ")]
     ends = [*marks[1:], "* "]
     return "* " in marks and all(after == "- " for mark, after in zip(marks, ends, strict=True) if mark == "* ")
 
 
-def title_case(rule: Any, text: Judged) -> bool:
-    """Every word that starts with a letter starts with a capital."""
+def title_case(rule: Any, text: Region) -> bool:
+    """Every word that starts with a letter starts with a capital letter."""
     starts = [word.lstrip("\"'([{*_“‘")[:1] for word in text.words]
     return any(map(str.isalpha, starts)) and not any(map(str.islower, starts))
 
 
-def alliteration_increment(rule: Any, text: Judged) -> bool:
-    """Each sentence has a longer run of words of one initial than the sentence before."""
+def alliteration_increment(rule: Any, text: Region) -> bool:
+    """Each sentence has a longer run of words with the same initial than the sentence before."""
     runs = (_longest_run([word[0] for word in _bare(sentence)]) for sentence in sentences(text.text))
     return _each_pair(runs, operator.lt)
 
@@ -163,27 +165,27 @@ def _bare(text: str) -> list[str]:
     return [word.casefold() for word in bare_words(text)]
 
 
-def _tally(count: Callable[[Judged], int]) -> Callable[[Any, Judged], bool]:
+def _tally(count: Callable[[Region], int]) -> Callable[[Any, Region], bool]:
     return lambda rule, text: RELATIONS[rule.rel](count(text), rule.n)
 
 
-def word_range(rule: Any, text: Judged) -> bool:
+def word_range(rule: Any, text: Region) -> bool:
     """Between `min` and `max` words."""
     return bool(rule.min <= len(text.words) <= rule.max)
 
 
-def palindromes(rule: Any, text: Judged) -> bool:
-    """How many words read the same backwards."""
+def palindromes(rule: Any, text: Region) -> bool:
+    """The number of palindromic words satisfies `rel n`."""
     found = sum(len(word) >= rule.min_length and word == word[::-1] for word in text.bare_words)
     return RELATIONS[rule.rel](found, rule.n)
 
 
-def word_repeats(rule: Any, text: Judged) -> bool:
+def word_repeats(rule: Any, text: Region) -> bool:
     """No word occurs more than `max` times."""
     return bool(max(Counter(text.bare_words).values(), default=0) <= rule.max)
 
 
-def word_at(rule: Any, text: Judged) -> bool:
+def word_at(rule: Any, text: Region) -> bool:
     """The n-th word is `word`."""
     words = text.bare_words
     if rule.sentence is not None:
@@ -197,35 +199,35 @@ def _nth(items: Sequence[str], place: int) -> str | None:
     return items[index] if 0 <= index < len(items) else None
 
 
-def sentence_keyword(rule: Any, text: Judged) -> bool:
-    """The n-th sentence holds `word`."""
+def sentence_keyword(rule: Any, text: Region) -> bool:
+    """The n-th sentence contains `word`."""
     sentence = _nth(text.sentences, rule.n)
     return sentence is not None and count_words(folded(sentence), folded(rule.word)) > 0
 
 
-def sentence_increment(rule: Any, text: Judged) -> bool:
-    """Each sentence has exactly `by` words more than the one before."""
+def sentence_increment(rule: Any, text: Region) -> bool:
+    """Each sentence has exactly `by` more words than the one before."""
     lengths = (len(_bare(sentence)) for sentence in sentences(text.text))
     return _each_pair(lengths, lambda before, after: bool(after - before == rule.by))
 
 
-def nested_brackets(rule: Any, text: Judged) -> bool:
-    """Brackets nested `depth` deep, each closed by its own kind."""
+def nested_brackets(rule: Any, text: Region) -> bool:
+    """Brackets are nested `depth` deep, each closed by its own kind."""
     return bool(bracket_depth(text.text, enough=rule.depth) >= rule.depth)
 
 
-def nested_quotes(rule: Any, text: Judged) -> bool:
-    """Double and single quotes in turn, nested `depth` deep."""
+def nested_quotes(rule: Any, text: Region) -> bool:
+    """Double and single quotes alternate, nested `depth` deep."""
     return bool(quote_depth(text.text, enough=rule.depth) >= rule.depth)
 
 
-def list_lines(rule: Any, text: Judged) -> bool:
-    """How many lines start with `marker`."""
+def list_lines(rule: Any, text: Region) -> bool:
+    """The number of lines that start with `marker` satisfies `rel n`."""
     return RELATIONS[rule.rel](sum(line.lstrip().startswith(rule.marker) for line in text.lines), rule.n)
 
 
-def trigram_overlap(rule: Any, text: Judged) -> bool:
-    """The share of the text's word trigrams that stand in the row's text too."""
+def trigram_overlap(rule: Any, text: Region) -> bool:
+    """The share of the text's word trigrams that also occur in the row's text satisfies the constraint."""
     mine, theirs = _trigrams(text.bare_words), _trigrams(_bare(rule.text))
     return bool(mine and abs(100 * len(mine & theirs) / len(mine) - rule.percent) <= rule.tolerance)
 
@@ -234,15 +236,17 @@ def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
     return set(zip(words, words[1:], words[2:], strict=False))
 
 
-def stop_word_ratio(rule: Any, text: Judged) -> bool:
-    """At most `max` percent of the words, of which there are some, are English stop words."""
+def stop_word_ratio(rule: Any, text: Region) -> bool:
+    """At least one word, and at most `max` percent of the words are English stop words."""
     words = text.bare_words
     stops = sum(word.replace("’", "'") in STOP_WORDS for word in words)
     return bool(words) and bool(100 * stops <= rule.max * len(words))
 
 
-def sentence_types(rule: Any, text: Judged) -> bool:
-    """Statements, questions and exclamations in that ratio; a kind of share 0 is free beside two others."""
+def sentence_types(rule: Any, text: Region) -> bool:
+    """Statements, questions and exclamations are in the given ratio. A kind with share 0 is unconstrained beside two
+    others.
+    """
     ends = Counter(map(_type, sentences(text.text)))
     parts = {"statement": rule.statements, "question": rule.questions, "exclamation": rule.exclamations}
     asked = {kind: part for kind, part in parts.items() if part} if sum(map(bool, parts.values())) > 1 else parts
@@ -254,14 +258,14 @@ def _type(sentence: str) -> str:
     return _TYPES.get(sentence[-1:]) or _TYPES.get(sentence.rstrip(_CLOSERS)[-1:], "statement")
 
 
-def reversed_text(rule: Any, text: Judged) -> bool:
-    """The text is the row's backwards."""
+def reversed_text(rule: Any, text: Region) -> bool:
+    """The text is the row's text reversed."""
     if rule.unit == "char":
         return bool(composed(text.trimmed) == composed(rule.text.strip())[::-1])
     return bool(text.folded.split() == folded(rule.text).split()[::-1])
 
 
-CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
+CHECKS: Mapping[str, Callable[[Any, Region], bool]] = {
     "all_punctuation": all_punctuation,
     "alliteration_increment": alliteration_increment,
     "alphabet_words": alphabet_words,
@@ -295,4 +299,4 @@ CHECKS: Mapping[str, Callable[[Any, Judged], bool]] = {
     "word_range": word_range,
     "word_repeats": word_repeats,
 }
-"""Checks by the name of their kind."""
+"""Check by kind."""

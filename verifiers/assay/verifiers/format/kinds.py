@@ -1,4 +1,4 @@
-"""The table of kinds: what checks a constraint, and what makes one of a row unusable."""
+"""The table of constraint kinds: the check of each, and what makes a row's constraint unusable."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from assay.verifiers.format import checks, instructions, languages
 from assay.verifiers.format.plain import folded, is_blank
-from assay.verifiers.format.regions import Judged
+from assay.verifiers.format.regions import Region
 
-Check = Callable[[Any, Judged], bool]
+Check = Callable[[Any, Region], bool]
 
 TEXT_CHECKS: Mapping[str, Check] = {
     "all_caps": checks.all_caps,
@@ -44,15 +44,17 @@ TEXT_CHECKS: Mapping[str, Check] = {
 
 
 def _blank(words: Iterable[str], match: str = "word") -> str | None:
-    """Words that no text holds, or every text."""
+    """Return a fault if a word would occur in no text or in every text."""
     nothing = is_blank if match == "word" else lambda word: not folded(word)
     return "blank word" if any(map(nothing, words)) else None
 
 
 FAULTS: Mapping[str, Callable[[Any], str | None]] = {
-    "soft_overlong": lambda rule: "cache is more than max" if rule.cache > rule.max else None,
-    "nth_paragraph_first_word": lambda rule: "n is more than paragraphs" if rule.n > rule.paragraphs else None,
-    "copy_span": lambda rule: None if rule.start <= rule.end < len(rule.text.split()) else "no such words in text",
+    "soft_overlong": lambda rule: "cache exceeds max" if rule.cache > rule.max else None,
+    "nth_paragraph_first_word": lambda rule: "n exceeds paragraphs" if rule.n > rule.paragraphs else None,
+    "copy_span": lambda rule: (
+        None if rule.start <= rule.end < len(rule.text.split()) else "start and end are not word positions of text"
+    ),
     "language": lambda rule: None if languages.known(rule.code) else "unknown language",
     "language_consistency": lambda rule: None if languages.known(rule.code) else "unknown language",
     "ends_with": lambda rule: None if not is_blank(rule.text) else "blank text",
@@ -65,4 +67,4 @@ FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     "sentence_keyword": lambda rule: _blank([rule.word]),
     "sections": lambda rule: None if not is_blank(rule.marker) else "blank marker",
 }
-"""What makes a constraint one that cannot be checked, or checks nothing."""
+"""Faults of a constraint that cannot be checked or checks nothing, by kind."""

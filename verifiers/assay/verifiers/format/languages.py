@@ -1,9 +1,9 @@
-"""Which language a text is in: by its script where the script decides, else by function words.
+"""Language identification: by script where the script decides, else by function words.
 
-Deterministic and neutral where there is too little to tell: under `FEW_LETTERS` letters, or no function word of any
-language of the script; one that is another language's alone tells. Code, mathematics, links and tags are left out
-first, but not prose that stands in a fence, backticks or dollar signs. A text is in a language if its script holds
-most letters and no language of that script shows clearly more function words.
+Deterministic, and neutral where there is too little evidence: under `FEW_LETTERS` letters, or no function word of any
+language of the script. A single function word that belongs only to another language is evidence. Code, mathematics,
+links and tags are removed first, but prose inside a fence, backticks or dollar signs is kept. A text is in a language
+if most of its letters are in its script and no other language of that script has clearly more function words.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ _ASIDE = re.compile(
 
 
 def known(code: str) -> bool:
-    """Whether a language can be told. Loads the function words: a row is the time for that, a completion is not."""
+    """Return whether a language can be identified. Also loads the function words, so that rows pay for it, not
+    completions.
+    """
     _speakers()
     return base_code(code) in SCRIPTS
 
 
 def is_in(text: str, code: str) -> bool:
-    """Whether a text is in a language; True where it is too short to tell, False without a letter."""
+    """Return whether a text is in a language: True if it is too short to tell, False without a letter."""
     code = base_code(code)
     whole = text = visible(text)
     if any(mark in text for mark in _MARKS):
@@ -67,7 +69,9 @@ def is_in(text: str, code: str) -> bool:
 
 
 def _said_aside(aside: re.Match[str]) -> str:
-    """What an aside says in words: the lines of it that are prose, the words in brackets that are no tags."""
+    """Return the prose of a removed span: its lines that are sentences, and words in angle brackets that are not
+    tags.
+    """
     if tag := _TAG.fullmatch(aside[0]):
         return " " if tag[1].lower() in _TAGS else f" {tag[1]} "
     if aside[0][0] not in "`$":
@@ -76,12 +80,12 @@ def _said_aside(aside: re.Match[str]) -> str:
 
 
 def _bodies(text: str) -> Iterator[str]:
-    """What stands in fences, backticks and dollar signs."""
+    """Yield the contents of fences, backticks and dollar signs."""
     return (aside[0].strip("`$") for aside in _ASIDE.finditer(text) if aside[0][0] in "`$")
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line reads as a sentence does: enough words, of some length, of letters alone."""
+    """Return whether a line is prose: enough words of letters only, of sufficient length."""
     if not line.isascii() and not any(char.isspace() for char in line.strip()):
         return sum(map(str.isalpha, line)) >= FEW_LETTERS
     words = [bare for word in line.split() if (bare := bare_word(word))]
@@ -94,7 +98,7 @@ def _is_prose(line: str) -> bool:
 
 
 def script_share(text: str, code: str) -> float | None:
-    """The share of letters that are of the language's script, tags left out; None without a letter."""
+    """Return the share of letters in the language's script, ignoring tags, or None without a letter."""
     counts = count_scripts(re.sub(r"</?[a-z_]+>", " ", text))
     letters = sum(counts.values())
     if not letters:
@@ -119,7 +123,7 @@ def _told_by_words(text: str, code: str) -> bool:
 
 @cache
 def _speakers() -> Mapping[str, Sequence[tuple[str, float]]]:
-    """Word -> the languages whose function word it is, with its weight there."""
+    """Return word -> the languages whose function word it is, with its weight there."""
     index: dict[str, list[tuple[str, float]]] = {}
     for languages in _function_words().values():
         for code, words in languages.items():
@@ -130,7 +134,7 @@ def _speakers() -> Mapping[str, Sequence[tuple[str, float]]]:
 
 @cache
 def _function_words() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-    """Script, language, word -> weight: a word that several languages share tells less."""
+    """Return script -> language -> word -> weight. A word shared by several languages has a lower weight."""
     table = tomllib.loads(files(__package__).joinpath("function_words.toml").read_text("utf-8"))
     weighed = {}
     for script, languages in table.items():

@@ -1,6 +1,6 @@
-"""How deep brackets and quotes are nested, counted in pairs that belong together.
+"""Nesting depth of brackets and quotes, counted in matched pairs.
 
-What belongs to no pair does not matter: the bracket of `1)` or `:)`, the apostrophe of `dogs'`. Linear in the text.
+Unmatched marks do not matter: the bracket of `1)` or `:)`, the apostrophe of `dogs'`. Linear in the text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _QUOTES = {'"': '"', "'": "'", "“": '"', "”": '"', "‘": "'", "’": "'"}
 
 
 class _Pairs:
-    """Open marks, each with the depth of the pairs that were closed inside of it.
+    """Open marks, each with the depth of the pairs closed inside it.
 
-    `alternate`: a pair directly inside of one of its own kind adds no depth.
+    `alternate`: a pair directly inside one of its own kind adds no depth.
     """
 
     def __init__(self, *, alternate: bool = False) -> None:
@@ -33,16 +33,16 @@ class _Pairs:
         return str(self._open[-1][0]) if self._open else None
 
     def holds(self, kind: str) -> bool:
-        """Whether such a mark is open."""
+        """Return whether a mark of this kind is open."""
         return self._kinds[kind] > 0
 
     def open(self, kind: str) -> None:
-        """A mark opens."""
+        """Record an opening mark."""
         self._open.append([kind, 0])
         self._kinds[kind] += 1
 
     def close(self, kind: str) -> None:
-        """The last such mark closes; those opened since belonged to no pair."""
+        """Close the last mark of this kind; marks opened since then were unmatched."""
         depth = 0
         while True:
             opened, inside = self._open.pop()
@@ -58,7 +58,7 @@ class _Pairs:
 
 
 def bracket_depth(text: str, *, enough: int = sys.maxsize) -> int:
-    """The depth of the deepest nest of brackets, each closed by its own kind; `enough`: deeper ones are not sought."""
+    """Return the depth of the deepest nest of brackets, each closed by its own kind. Stops at `enough`."""
     pairs = _Pairs()
     for found in _BRACKET.finditer(text):
         char = found[0]
@@ -72,7 +72,9 @@ def bracket_depth(text: str, *, enough: int = sys.maxsize) -> int:
 
 
 def quote_depth(text: str, *, enough: int = sys.maxsize) -> int:
-    """The depth of the deepest nest of double and single quotes in turn, straight or curly; `enough` as above."""
+    """Return the depth of the deepest nest of alternating double and single quotes, straight or curly. Stops at
+    `enough`.
+    """
     pairs = _Pairs(alternate=True)
     for found in _QUOTE.finditer(text):
         char, at = found[0], found.start()
@@ -86,7 +88,7 @@ def quote_depth(text: str, *, enough: int = sys.maxsize) -> int:
 
 
 def _quote(pairs: _Pairs, char: str, before: str, after: str) -> None:
-    """A quote: it closes its own kind where it can, else opens where it can, else is none."""
+    """Handle a quote: it closes its own kind if it can, else opens if it can, else is ignored."""
     kind, opening, closing = _QUOTES[char], char in "“‘", char in "”’"
     opens = opening or (not closing and not after.isspace() and not before.isalnum())
     closes = closing or (not opening and not before.isspace() and not after.isalnum())

@@ -1,7 +1,7 @@
-"""Text as a reader sees it: composed, without characters that show nothing, and without case where that is ignored.
+"""Text as a reader sees it: composed, without invisible characters, and without case where case is ignored.
 
-What shows nothing (soft hyphens, zero-width characters, direction marks, variation selectors: Unicode's default
-ignorables) neither parts a word nor makes a blank text one that says something.
+Invisible characters (soft hyphens, zero-width characters, direction marks, variation selectors: Unicode's default
+ignorables) neither separate words nor make a blank text non-blank.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ _INVISIBLE = re.compile(
 
 
 def composed(text: str) -> str:
-    """The text in normal form C."""
+    """Return the text in normal form C."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def visible(text: str) -> str:
-    """The text composed, without what shows nothing."""
+    """Return the text composed and without invisible characters."""
     return text if text.isascii() else composed(_INVISIBLE.sub("", text))
 
 
 def folded(text: str) -> str:
-    """`visible`, case-folded: what two texts have in common that differ in case only."""
+    """Return `visible(text)` case-folded."""
     return text.casefold() if text.isascii() else composed(visible(text).casefold())
 
 
 def unaccented(text: str) -> str:
-    """The text without the marks on its letters."""
+    """Return the text without diacritics."""
     if text.isascii():
         return text
     return "".join(char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char)[0] != "M")
 
 
 def is_blank(text: str) -> bool:
-    """Whether a reader sees nothing."""
+    """Return whether the text has no visible character."""
     return not visible(text).strip()

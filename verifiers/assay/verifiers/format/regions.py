@@ -1,7 +1,7 @@
-"""The text that constraints look at, with the views of it that several of them share, each made once.
+"""The text that constraints look at, with derived views that several constraints share, each computed once.
 
-Paragraphs are split at blank lines; words: `words`; sentences: `sentences`. Words ignore case: `folded` is the
-text case-folded, composed, and without what shows nothing (`plain`).
+Paragraphs are split at blank lines; for words and sentences see `words` and `sentences`. Words ignore case: `folded` is
+the text case-folded, composed and without invisible characters (`plain`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BLANK_LINES = re.compile(r"\n[^\S\n]*+\n\s*+")
 
 
 @dataclass(frozen=True)
-class Judged:
+class Region:
     """A region of a completion."""
 
     text: str
@@ -34,27 +34,27 @@ class Judged:
 
     @cached_property
     def blank(self) -> bool:
-        """Whether a reader sees nothing."""
+        """Whether the text has no visible character."""
         return plain.is_blank(self.text)
 
     @cached_property
     def words(self) -> list[str]:
-        """Split at white space, as they stand."""
+        """The text split at white space."""
         return self.text.split()
 
     @cached_property
     def written_words(self) -> list[str]:
-        """Words without punctuation at their ends, as they are written; those of punctuation alone are left out."""
+        """Words as written, without punctuation at their ends; tokens of only punctuation are left out."""
         return words.bare_words(self.text)
 
     @cached_property
     def bare_words(self) -> list[str]:
-        """The same, case-folded."""
+        """`written_words`, case-folded."""
         return [word.casefold() for word in self.written_words]
 
     @cached_property
     def lines(self) -> list[str]:
-        """Lines, without their ends."""
+        """Lines, without line ends."""
         return self.text.split("\n")
 
     @cached_property
@@ -64,7 +64,7 @@ class Judged:
 
     @cached_property
     def sentences(self) -> list[str]:
-        """Sentences that hold a letter or digit, with their ends."""
+        """Sentences that hold a letter or digit, with their final punctuation."""
         return list(sentences.sentences(self.text))
 
     @cached_property
@@ -80,28 +80,28 @@ class Judged:
 
 @dataclass(frozen=True)
 class Regions:
-    """Where a completion thinks and where it answers; `reasoning_content` of the message is thinking too."""
+    """The thinking and answer regions of a completion. `reasoning_content` of the message is thinking too."""
 
     candidate: Candidate
 
     @cached_property
-    def whole(self) -> Judged:
-        """Thinking and answer, with the tags of the text."""
-        return Judged(self._thought + self.candidate.text)
+    def whole(self) -> Region:
+        """Thinking and answer, including the think tags."""
+        return Region(self._thought + self.candidate.text)
 
     @cached_property
-    def answer(self) -> Judged | None:
-        """What comes after the thinking; None where it never closed."""
+    def answer(self) -> Region | None:
+        """The text after the thinking, or None if it never closed."""
         answer = self.candidate.answer
-        return None if answer is None else Judged(answer.text)
+        return None if answer is None else Region(answer.text)
 
     @cached_property
-    def think(self) -> Judged:
+    def think(self) -> Region:
         """The thinking, without its tags."""
         text = self.candidate.text
         end = thinking_end(text, prefill=self.candidate.prefill)
         inside = text if end is None else text[:end].removesuffix("</think>")
-        return Judged(self._thought + inside.lstrip().removeprefix("<think>"))
+        return Region(self._thought + inside.lstrip().removeprefix("<think>"))
 
     @property
     def _thought(self) -> str:
@@ -109,7 +109,7 @@ class Regions:
         return (self.candidate.messages[index].reasoning_content or "") if index >= 0 else ""
 
     def tagged(self, prefilled: bool) -> str:
-        """The text with the think tags that the template, or the server, took away."""
+        """Return the text with the think tags that the template or the server removed."""
         if self._thought:
             return f"<think>{self._thought}</think>{self.candidate.text}"
         prefill = self.candidate.prefill

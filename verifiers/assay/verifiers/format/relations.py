@@ -1,4 +1,4 @@
-"""`rel` of a constraint."""
+"""The comparison operators of a constraint's `rel`."""
 
 from __future__ import annotations
 

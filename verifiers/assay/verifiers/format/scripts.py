@@ -1,6 +1,6 @@
-"""Scripts of letters, by code point, and which languages are written in which.
+"""Scripts of letters by code point, and the languages written in each.
 
-The table holds the blocks that living languages use; a letter outside of it belongs to no script.
+The table holds the blocks that living languages use; a letter outside them belongs to no script.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ SCRIPTS: dict[str, frozenset[str]] = {code: frozenset({"latin"}) for code in _LA
 
 
 def script_of(char: str) -> str | None:
-    """The script of a letter."""
+    """Return the script of a letter, or None."""
     code = ord(char)
     index = bisect_right(_STARTS, code) - 1
     return _RANGES[index][2] if index >= 0 and code <= _RANGES[index][1] else None
 
 
 def count_scripts(text: str) -> Counter[str | None]:
-    """How many of a text's letters are of each script."""
+    """Return the number of the text's letters per script."""
     if text.isascii():
         return Counter({"latin": len(text.encode().translate(None, _NO_LETTERS))})
     counts: Counter[str | None] = Counter()
@@ -62,5 +62,5 @@ def count_scripts(text: str) -> Counter[str | None]:
 
 
 def base_code(code: str) -> str:
-    """`zh-cn`, `pt_BR`: the language alone."""
+    """Return the language part of a code such as `zh-cn` or `pt_BR`."""
     return code.replace("_", "-").partition("-")[0].lower()

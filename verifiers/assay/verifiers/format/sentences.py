@@ -1,10 +1,10 @@
-"""Sentences: where they end, and where a full stop ends none.
+"""Sentence splitting, with abbreviations.
 
-A sentence ends at `.!?` before white space or the end, closing quotes and emphasis included, and at `。！？`. A stop
-after a title (`Dr.`), `e.g.`, an abbreviation before a number (`No. 5`) or the number of a list item ends none; one
-after initials (`U.S.`, `J. Smith`) does so only where a common word with a capital follows, one after `etc.` only where
-a capital does. Linear: a stop looks at a few characters on both sides, the first `LOOKS` of a
-text do so.
+A sentence ends at `.!?` before white space or the end, including closing quotes and emphasis, and at full-width stops.
+A full stop after a title (`Dr.`), after `e.g.`, after an abbreviation before a number (`No. 5`) or after the number of
+a list item does not end a sentence. One after initials (`U.S.`, `J. Smith`) does only if a capitalised common word
+follows, one after `etc.` only if a capital follows. Linear: each stop looks at a few characters on both sides, and only
+the first `LOOKS` stops of a text do so.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NEXT = re.compile(r"\s*+[\"'“‘(\[*_«]*+(\w*+)")
 _HOLDS_WORD = re.compile(r"[^\W_]")
 _REACH = 24
 LOOKS = 10_000
-"""Stops of a text that are looked at for abbreviations; from there on each ends a sentence."""
+"""Number of stops that are checked for abbreviations; every later stop ends a sentence."""
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The parts of a text between the ends of its sentences, with these ends; joined they are the text."""
+    """Yield the text cut at the sentence ends, with the ends; joined, the parts are the text."""
     at, looks = 0, LOOKS
     for found in _END.finditer(text):
         stop, end = found.span()
@@ -49,13 +49,13 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences that hold a letter or digit, trimmed."""
+    """Yield the sentences that hold a letter or digit, trimmed."""
     holds_word = _HOLDS_WORD.search
     return (part.strip() for part in split_sentences(text) if holds_word(part))
 
 
 def _abbreviated(text: str, stop: int, end: int, start: int) -> bool:
-    """Whether the full stop at `stop` ends no sentence, in a sentence that begins at `start`."""
+    """Return whether the full stop at `stop` does not end the sentence that begins at `start`."""
     before = text[max(start, stop - _REACH) : stop]
     last = before.split()[-1].lstrip("\"'“‘([*_«") if before and not before[-1].isspace() else ""
     if not last or text.startswith("..", stop):
@@ -79,7 +79,7 @@ def _begins_a_line(text: str, at: int, start: int) -> bool:
 
 
 def _initials(last: str, before: str, word: str) -> bool:
-    """`U.S.` before anything but a common word; the `J.` of a name, before a surname, after a capital or nothing."""
+    """Return whether the stop follows initials: `U.S.` unless a common word follows, or the `J.` of a name."""
     name = len(word) > 1 and word[0].isupper() and word.lower() not in STOP_WORDS
     if _INITIALS.fullmatch(last):
         return name or (word != "" and not word[0].isupper())

@@ -1,4 +1,4 @@
-"""English stop words: those that carry grammar and little meaning, as text retrieval has them."""
+"""English stop words, as used in text retrieval."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ they're they've they'd they'll that's that'll there's what's who's let's isn't a
 hadn't doesn't don't didn't won't wouldn't shan't shouldn't can't cannot couldn't mustn't mightn't needn't should've
 """
 STOP_WORDS = frozenset((_WORDS + _SHORTENED).split())
-"""Case-folded, with straight apostrophes."""
+"""The stop words, case-folded, with straight apostrophes."""

@@ -1,4 +1,4 @@
-"""The structure of thinking and answer: `think_answer` and `think`. Tags are counted, never repaired."""
+"""Checks of the structure of thinking and answer: `think_answer` and `think`. Tags are counted, never repaired."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _TAG = re.compile(r"</?(?:think|answer)>")
 
 
 def think_answer(text: str, *, strict: bool) -> bool:
-    """One think block, then one non-blank answer block; `strict`: only white space outside of them."""
+    """Return whether there is one think block, then one non-blank answer block; `strict`: only white space outside
+    them.
+    """
     tags = list(_TAG.finditer(text))
     if [tag[0] for tag in tags] != ["<think>", "</think>", "<answer>", "</answer>"]:
         return False
@@ -21,7 +23,9 @@ def think_answer(text: str, *, strict: bool) -> bool:
 
 
 def think(text: str, *, strict: bool) -> bool:
-    """One think block, first, with non-blank text after it; `strict`: the block itself is not blank either."""
+    """Return whether one think block comes first, with non-blank text after it; `strict`: the block is not blank
+    either.
+    """
     tags = [tag for tag in _TAG.finditer(text) if "think" in tag[0]]
     if [tag[0] for tag in tags] != ["<think>", "</think>"]:
         return False

@@ -1,8 +1,8 @@
-"""`format`: constraints on the shape of a completion, each a value, and their aggregate.
+"""`format`: constraints on the shape of a completion, each with a value, and their aggregate.
 
-A constraint is 1 (met) or 0; `soft_overlong`, `cosine_length` and `repetition` are shaping terms, and with one of them
-the whole is a shaping term (no `score`). Counts are of the caller's tokens, never of characters. `cosine_length`
-needs the reward of another part, so it stands in a composite only. Linear in the text.
+A constraint is 1 (met) or 0. `soft_overlong`, `cosine_length` and `repetition` are shaping terms: with one of them the
+whole result is a shaping term (no `score`). Lengths are counted in the caller's tokens, never in characters.
+`cosine_length` needs the reward of another part, so it is only allowed in a composite. Linear in the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.format import languages, shaping, thinking
 from assay.verifiers.format.kinds import FAULTS, TEXT_CHECKS
-from assay.verifiers.format.regions import Judged, Regions
+from assay.verifiers.format.regions import Region, Regions
 
 SHAPING = frozenset({"soft_overlong", "cosine_length", "repetition"})
 Rewards = Mapping[str, float]
@@ -26,14 +26,14 @@ Rewards = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class FormatSpec:
-    """A row, ready to be judged by. `siblings`: parts of the composite whose rewards it needs."""
+    """A prepared row. `siblings`: the parts of the composite whose rewards it needs."""
 
     reference: FormatReference
     siblings: frozenset[str]
 
 
 class FormatVerifier(Verifier[FormatReference, FormatSpec]):
-    """Structure, length, repetition, keywords, language: constraints and shaping terms."""
+    """Check structure, length, repetition, keywords and language: constraints and shaping terms."""
 
     name = "format"
     version = 1
@@ -51,17 +51,19 @@ class FormatVerifier(Verifier[FormatReference, FormatSpec]):
         return FormatSpec(reference=reference, siblings=frozenset(needed))
 
     def siblings(self, spec: FormatSpec) -> frozenset[str]:
-        """The parts of a composite whose rewards `verify_beside` needs."""
+        """Return the names of the parts whose rewards `verify_beside` needs."""
         return spec.siblings
 
     def verify(self, spec: FormatSpec, candidate: Candidate) -> Verdict:
-        """Judge alone. Raises `InvalidItem` where tokens are needed, `InvalidReference` where another part is."""
+        """Score without other parts. Raises `InvalidItem` if tokens are missing, `InvalidReference` if another part
+        is needed.
+        """
         if spec.siblings:
-            raise InvalidReference("cosine_length needs a composite with that part", field="correct_part")
+            raise InvalidReference("cosine_length requires a composite with that part", field="correct_part")
         return self.verify_beside(spec, candidate, {})
 
     def verify_beside(self, spec: FormatSpec, candidate: Candidate, rewards: Rewards) -> Verdict:
-        """Judge as a part of a composite whose other parts have those rewards."""
+        """Score as a part of a composite, given the rewards of the other parts."""
         regions = Regions(candidate)
         values = [_value(rule, spec.reference, candidate, regions, rewards) for rule in spec.reference.constraints]
         shaped = any(rule.type in SHAPING for rule in spec.reference.constraints)
@@ -98,13 +100,13 @@ def _met(rule: Any, reference: FormatReference, regions: Regions) -> bool:
     return TEXT_CHECKS[rule.type](rule, text)
 
 
-def _region(name: str, regions: Regions) -> Judged | None:
-    judged: Judged | None = getattr(regions, name)
-    return judged
+def _region(name: str, regions: Regions) -> Region | None:
+    region: Region | None = getattr(regions, name)
+    return region
 
 
-def _consistent(rule: Any, text: Judged | None) -> bool:
-    """Met where the share is reached, and where there is text but no letter; not where there is no text."""
+def _consistent(rule: Any, text: Region | None) -> bool:
+    """Return whether the share is reached, or there is text without letters; False without text."""
     if text is None or text.blank:
         return False
     share = languages.script_share(text.text, rule.code)

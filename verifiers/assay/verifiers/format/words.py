@@ -1,8 +1,8 @@
-"""Words: a text's own, and how often a given one stands in it and not inside a longer word.
+"""Words of a text, and the number of whole-word occurrences of a given word.
 
-Words are split at white space; without punctuation at their ends, those that hold no letter or digit are none.
-A given word ends where another script begins, and anywhere in scripts that put no spaces between words; underscores
-around it are emphasis, between two words they join. Its own spaces stand for any white space.
+Words are split at white space and stripped of punctuation at their ends; those without a letter or digit do not count.
+An occurrence of a given word ends where another script begins, and anywhere in scripts without spaces between words.
+Underscores around it are emphasis; between two words they join. Spaces in the given word match any white space.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _HOLDS_WORD = re.compile(r"[^\W_]")
 
 
 def bare_words(text: str) -> list[str]:
-    """Words as they are written, without punctuation at their ends; those of punctuation alone are left out."""
+    """Return the words as written, without punctuation at their ends; tokens of only punctuation are left out."""
     bare = (word.strip(EDGES) for word in visible(text).split())
     return [word for word in bare if _HOLDS_WORD.search(word)]
 
 
 def bare_word(word: str) -> str:
-    """A word case-folded, without punctuation at its ends."""
+    """Return a word case-folded, without punctuation at its ends."""
     return word.strip(EDGES).casefold()
 
 
 def is_word_char(char: str) -> bool:
-    """Whether a character continues a word: letters, digits, marks and the underscore."""
+    """Return whether a character continues a word: letters, digits, marks and the underscore."""
     return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
 
 
 def count_words(text: str, word: str) -> int:
-    """How often `word` stands in `text` and not inside a longer word. Both are folded alike by the caller."""
+    """Return how often `word` occurs in `text` as a whole word. The caller folds both in the same way."""
     pattern, count, at = _pattern(word), 0, 0
     while found := pattern.search(text, at):
         alone = not _joined(text, found.start(), -1) and not _joined(text, found.end() - 1, 1)
@@ -48,15 +48,17 @@ def count_words(text: str, word: str) -> int:
 
 @lru_cache(256)
 def _pattern(word: str) -> re.Pattern[str]:
-    """The word, any white space for its own. Raises ValueError for a blank one."""
+    """Return a pattern for the word in which white space matches any white space. Raises `ValueError` for a blank
+    word.
+    """
     parts = word.split()
     if not parts:
-        raise ValueError("a blank word")
+        raise ValueError("the word is blank")
     return re.compile(r"\s++".join(map(re.escape, parts)))
 
 
 def _joined(text: str, edge: int, step: int) -> bool:
-    """Whether the word whose last character, going by `step`, is at `edge` goes on there."""
+    """Return whether the word whose last character (in direction `step`) is at `edge` continues beyond it."""
     if not _in_word(text[edge]):
         return False
     beside = edge + step

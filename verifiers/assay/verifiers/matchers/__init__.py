@@ -1,4 +1,4 @@
-"""Expected values: plain JSON means equality of JSON values, `$…` objects are matchers."""
+"""Expected values: plain JSON means equality of JSON values; objects with a `$…` key are matchers."""
 
 from assay.verifiers.matchers.assignment import maximum_matching
 from assay.verifiers.matchers.compiling import MISSING, Matcher, compile_matcher, exact_value, has_matchers

@@ -1,6 +1,6 @@
-"""Maximum matching in a bipartite graph: each expectation takes a value of its own.
+"""Maximum matching in a bipartite graph: each expectation is matched with a different value.
 
-First fit is wrong: it can hand a value to a lenient expectation and strand a strict one. Hopcroft-Karp,
+Greedy matching is wrong: it can give a value to a lenient expectation and leave a strict one without. Hopcroft-Karp,
 O(E sqrt(V)), iterative, deterministic.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 
 def maximum_matching(edges: Sequence[Sequence[int]], right: int) -> list[int]:
-    """For each left node the right node that it takes, or -1.
+    """Return for each left node the right node that it is matched with, or -1.
 
-    `edges[i]` lists the right nodes (below `right`) that left node i can take.
+    `edges[i]` lists the right nodes (below `right`) that left node i accepts.
     """
     taken, takes = [-1] * right, [-1] * len(edges)
     for node, values in enumerate(edges):
@@ -33,7 +33,7 @@ def maximum_matching(edges: Sequence[Sequence[int]], right: int) -> list[int]:
 
 
 def _layers(edges: Sequence[Sequence[int]], taken: list[int], takes: list[int]) -> list[int]:
-    """Distance of each left node from the free ones, along alternating paths."""
+    """Return the distance of each left node from the free ones along alternating paths."""
     layers = [0 if node < 0 else -1 for node in takes]
     queue = deque(i for i, layer in enumerate(layers) if layer == 0)
     while queue:

@@ -1,9 +1,9 @@
-"""Expected values compiled to tests of values (contract, appendix, "Matchers").
+"""Compile expected values to predicates (contract, appendix, "Matchers").
 
-Plain JSON means equality; an object with a key that starts with `$` is a matcher, by the table
-`BUILDERS`. A test is asked about `MISSING` where a key is absent, and only `$optional` and `$absent`
-(through `$any` and `$all` too) say yes to that. A literal that starts with `$` is written `{"$eq": …}`.
-Unknown matchers, stray keys and operands of a wrong type refuse the row.
+Plain JSON means equality; an object with a key that starts with `$` is a matcher from the table `BUILDERS`. A predicate
+is called with `MISSING` if a key is absent; only `$optional` and `$absent` (also inside `$any` and `$all`) accept that.
+A literal that starts with `$` is written `{"$eq": …}`. Unknown matchers, extra keys and operands of a wrong type refuse
+the row.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""Stands for the value of a key that is not there."""
+"""The value of an absent key."""
 Matcher = Callable[[Any], bool]
 Builder = Callable[[Any, str], Matcher]
 MAX_UNORDERED = 256
-"""Members that an `$unordered` with matchers may have."""
+"""Maximum number of members of an `$unordered` that holds matchers."""
 
 
 def compile_matcher(expected: Any, field: str) -> Matcher:
-    """The test that `expected` stands for. Raises `InvalidReference`, naming `field`."""
+    """Return the predicate for `expected`. Raises `InvalidReference` naming `field`."""
     return _compiled(exact_value(expected, field), field)
 
 
 def exact_value(expected: Any, field: str) -> Any:
-    """A row's JSON value with exact numbers, as values of completions have. Raises `InvalidReference`."""
+    """Return a row's JSON value with exact numbers, comparable with values of completions. Raises
+    `InvalidReference`.
+    """
     try:
         return strict_json.exact(expected)
     except strict_json.JsonFault as fault:
@@ -63,7 +65,7 @@ def _compiled(expected: Any, field: str) -> Matcher:
 
 
 def has_matchers(expected: Any) -> bool:
-    """Whether anything in an expected value is a matcher."""
+    """Return whether an expected value contains a matcher."""
     if isinstance(expected, dict):
         return any(key.startswith("$") or has_matchers(item) for key, item in expected.items())
     return isinstance(expected, list) and any(map(has_matchers, expected))
@@ -86,19 +88,19 @@ def _marked(expected: Mapping[str, Any], marks: list[str], field: str) -> Matche
     if "$num" in expected:
         return _number(expected, field)
     if len(expected) > 1 or marks[0] not in BUILDERS:
-        raise InvalidReference("not one known matcher ($eq holds a literal)", field=field)
+        raise InvalidReference("must be exactly one known matcher (use $eq for a literal)", field=field)
     return BUILDERS[marks[0]](expected[marks[0]], f"{field}.{marks[0]}")
 
 
 def _several(operand: Any, field: str) -> list[Matcher]:
     if not isinstance(operand, list) or not operand:
-        raise InvalidReference("a list of at least one matcher", field=field)
+        raise InvalidReference("must be a list of at least one matcher", field=field)
     return [_compiled(item, f"{field}.{index}") for index, item in enumerate(operand)]
 
 
 def _text(operand: Any, field: str) -> str:
     if not isinstance(operand, str):
-        raise InvalidReference("a string", field=field)
+        raise InvalidReference("must be a string", field=field)
     return operand
 
 
@@ -160,12 +162,12 @@ def _re(operand: Any, field: str) -> Matcher:
 
 
 def _number(expected: Mapping[str, Any], field: str) -> Matcher:
-    """`{"$num": x, "abs"?, "rel"?}`: within max(abs, rel·|x|), in exact arithmetic on decimal texts."""
+    """Compile `{"$num": x, "abs"?, "rel"?}`: within max(abs, rel·|x|), in exact decimal arithmetic."""
     if not expected.keys() <= {"$num", "abs", "rel"} or not all(map(_is_number, expected.values())):
-        raise InvalidReference("$num goes with abs and rel, all numbers", field=field)
+        raise InvalidReference("$num takes only abs and rel beside it, all numbers", field=field)
     gold, absolute, relative = (fraction_of(expected.get(key, 0)) for key in ("$num", "abs", "rel"))
     if absolute < 0 or relative < 0:
-        raise InvalidReference("a tolerance is not negative", field=field)
+        raise InvalidReference("a tolerance must not be negative", field=field)
     tolerance = max(absolute, relative * abs(gold))
     return lambda value: _is_number(value) and abs(fraction_of(value) - gold) <= tolerance
 
@@ -176,12 +178,12 @@ def _is_number(value: Any) -> bool:
 
 def _unordered(operand: Any, field: str) -> Matcher:
     if not isinstance(operand, list):
-        raise InvalidReference("a list", field=field)
+        raise InvalidReference("must be a list", field=field)
     if not has_matchers(operand):
         wanted = Counter(map(key_of, operand))
         return lambda value: isinstance(value, list) and Counter(map(key_of, value)) == wanted
     if len(operand) > MAX_UNORDERED:
-        raise InvalidReference(f"at most {MAX_UNORDERED} members where there are matchers", field=field)
+        raise InvalidReference(f"at most {MAX_UNORDERED} members are allowed with matchers", field=field)
     tests = _several(operand, field)
 
     def test(value: Any) -> bool:
@@ -194,9 +196,9 @@ def _unordered(operand: Any, field: str) -> Matcher:
 
 
 def _contains(operand: Any, field: str) -> Matcher:
-    """A list holds an element that matches, or a string holds a substring."""
+    """Compile `$contains`: a list has an element that matches, or a string has a substring."""
     if operand == "":
-        raise InvalidReference("every text contains the empty one", field=field)
+        raise InvalidReference("must not be empty: every text contains the empty string", field=field)
     element = _compiled(operand, field)
 
     def test(value: Any) -> bool:
@@ -210,7 +212,7 @@ def _contains(operand: Any, field: str) -> Matcher:
 def _date(operand: Any, field: str) -> Matcher:
     wanted = read_date(_text(operand, field))
     if wanted is None:
-        raise InvalidReference("a date", field=field)
+        raise InvalidReference("must be a date", field=field)
     return lambda value: isinstance(value, str) and read_date(value) == wanted
 
 
@@ -220,7 +222,7 @@ def _schema(operand: Any, field: str) -> Matcher:
 
 
 def _len(operand: Any, field: str) -> Matcher:
-    """Length of a string (code points), list or object; the operand may be a matcher."""
+    """Compile `$len`: the length of a string (code points), list or object. The operand may be a matcher."""
     test = _compiled(operand, field)
     return lambda value: isinstance(value, (str, list, dict)) and test(len(value))
 
@@ -241,4 +243,4 @@ BUILDERS: dict[str, Builder] = {
     "$schema": _schema,
     "$len": _len,
 }
-"""Every matcher but `$num`, which takes further keys."""
+"""Every matcher except `$num`, which takes further keys."""

@@ -1,8 +1,8 @@
-"""Dates as people and models write them, where the text says one date only.
+"""Parse dates as people and models write them, if only one date can be meant.
 
-Read: ISO 8601 (`2031-02-07`, `20310207`, with or without a time), year first with `/` or `.`,
-`7.2.2031` (day first, as everywhere that dots are used), `7 February 2031`, `Feb 7th, 2031`, and
-`13/2/2031` where only one reading is a date. `3/2/2031` says two dates and is none.
+Accepted: ISO 8601 (`2031-02-07`, `20310207`, with or without a time), year first with `/` or `.`, `7.2.2031` (day
+first, as everywhere dots are used), `7 February 2031`, `Feb 7th, 2031`, and `13/2/2031` if only one order is a date.
+`3/2/2031` is ambiguous and rejected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = 40
 
 
 def read_date(text: str) -> date | None:
-    """The one date that a text says, or None."""
+    """Return the date that a text denotes, or None if there is none or it is ambiguous."""
     text = " ".join(text.split()).lower()
     if not text or len(text) > LONGEST or not text.isascii():
         return None

@@ -1,6 +1,6 @@
 """Equality of JSON values: 1 = 1.0, true is not 1, arrays are ordered, objects are not.
 
-Numbers are worth what their text says (`numbers`): 6.02e23 is 602000000000000000000000.
+Numbers have the exact value of their text (`numbers`): 6.02e23 is 602000000000000000000000.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from assay.contract import numbers
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are equal."""
+    """Return whether two JSON values are equal."""
     if type(left) is str:
         return bool(left == right)
     if isinstance(left, bool) or isinstance(right, bool):
@@ -29,7 +29,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def key_of(value: Any) -> Hashable:
-    """A hashable that is equal exactly for equal JSON values."""
+    """Return a hashable key; two keys are equal exactly if the JSON values are."""
     if isinstance(value, bool) or value is None:
         return ("constant", str(value))
     if isinstance(value, (int, float)):

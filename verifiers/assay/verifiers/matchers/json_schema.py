@@ -1,7 +1,7 @@
-"""JSON Schema (2020-12 unless `$schema` names another published draft), compiled once, by jsonschema-rs.
+"""JSON Schema (2020-12 unless `$schema` names another published draft), compiled once with jsonschema-rs.
 
-Nothing is ever fetched: a `$ref` that leaves the schema refuses the row. Patterns run on a linear-time
-engine; look-around and back-references refuse the row. Numbers are exact: 1.00000000000000000001 is no integer.
+Nothing is ever fetched: a `$ref` to another document refuses the row. Patterns run on a linear-time engine; look-around
+and back-references refuse the row. Numbers are exact: 1.00000000000000000001 is not an integer.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 2
 
 
 def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> Callable[[Any], bool]:
-    """A test whether a JSON value is valid. Raises `InvalidReference` without echoing the schema."""
+    """Return a predicate for validity. Raises `InvalidReference` without echoing the schema."""
     if not isinstance(schema, (dict, bool)):
-        raise InvalidReference("a schema is an object or a boolean", field=field)
+        raise InvalidReference("a schema must be an object or a boolean", field=field)
     try:
         validator = jsonschema_rs.validator_for(
             _decimal(strict_json.exact(schema)),
@@ -30,7 +30,7 @@ def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> C
             pattern_options=_PATTERNS,
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:
-        raise InvalidReference("not a schema, or one that refers to another document", field=field) from error
+        raise InvalidReference("not a valid schema, or it refers to another document", field=field) from error
 
     def valid(value: Any) -> bool:
         return bool(validator.is_valid(_decimal(value) if strict_json.holds_lexemes(value) else value))
@@ -39,7 +39,7 @@ def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> C
 
 
 def _decimal(value: Any) -> Any:
-    """A value with the numbers that no float holds as the library takes them, which knows no `Lexeme`."""
+    """Return the value with numbers that no float holds converted for the library, which does not know `Lexeme`."""
     if isinstance(value, dict):
         return {key: _decimal(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -48,4 +48,4 @@ def _decimal(value: Any) -> Any:
 
 
 def _refuse(uri: str) -> Any:
-    raise ValueError("no document is fetched")
+    raise ValueError("documents are never fetched")

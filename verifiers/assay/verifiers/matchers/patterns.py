@@ -1,7 +1,7 @@
 """Patterns of a row, matched in linear time by RE2: no look-around, no back-references.
 
-A pattern that RE2 does not know, or that compiles to too large a program, refuses the row.
-`\\d`, `\\w` and `\\b` are ASCII, `.` and classes are code points.
+A pattern that RE2 does not support, or that compiles to too large a program, refuses the row. `\\d`, `\\w` and `\\b`
+are ASCII; `.` and classes match code points.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ MAX_PATTERN = 10_000
 
 
 def whole_match(pattern: str, field: str) -> Callable[[str], bool]:
-    """A test whether a whole string matches. Raises `InvalidReference`."""
+    """Return a predicate that matches whole strings. Raises `InvalidReference`."""
     if len(pattern) > MAX_PATTERN:
-        raise InvalidReference(f"a pattern of more than {MAX_PATTERN} characters", field=field)
+        raise InvalidReference(f"the pattern has more than {MAX_PATTERN} characters", field=field)
     try:
         compiled = re2.compile(pattern.encode("utf-8", "replace"), _OPTIONS)
     except re2.error as error:
-        raise InvalidReference("not a pattern that matches in linear time (RE2)", field=field) from error
+        raise InvalidReference("not a pattern that RE2 can match in linear time", field=field) from error
     return lambda text: compiled.fullmatch(text.encode("utf-8", "replace")) is not None

@@ -1,9 +1,9 @@
-"""Rewards of published recipes, by name: composites with blanks, as data files beside this one.
+"""Reward presets of published recipes, by name: composites with parameters, stored as JSON files in this package.
 
-A row says `{"preset": name, "params": {…}}` in place of `parts` and `combine`. In a file, `{"$param": p}` stands for a
-parameter's value, put there as it is and never expanded again, `{"$switch": p, "cases": {…}, "else"?: …}` for the case
-that a parameter names, and `{"$merge": [object, …]}` for one object in which the later ones win. A parameter without
-a default is required; an unknown one refuses the row.
+A row has `{"preset": name, "params": {…}}` in place of `parts` and `combine`. In a file, `{"$param": p}` stands for a
+parameter's value, inserted as is and never expanded again; `{"$switch": p, "cases": {…}, "else"?: …}` for the case
+that a parameter names; and `{"$merge": [object, …]}` for one object in which later members win. A parameter without a
+default is required; an unknown one refuses the row.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from assay.verifiers.errors import InvalidReference
 
 
 def names() -> list[str]:
-    """The presets that there are."""
+    """Return the names of the presets."""
     found = (entry.name.removesuffix(".json") for entry in files(__package__).iterdir() if entry.name.endswith(".json"))
     return sorted(found)
 
 
 @cache
 def load(name: str) -> Mapping[str, Any]:
-    """A preset as its file says it: `summary`, `source`, `params`, `reference`. Raises KeyError."""
+    """Return a preset's file: `summary`, `source`, `params`, `reference`. Raises `KeyError`."""
     if name not in names():
         raise KeyError(name)
     preset: dict[str, Any] = json.loads(files(__package__).joinpath(f"{name}.json").read_text("utf-8"))
@@ -33,18 +33,18 @@ def load(name: str) -> Mapping[str, Any]:
 
 
 def expand(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The composite's reference that a preset stands for. Raises `InvalidReference`."""
+    """Return the composite reference that a preset stands for. Raises `InvalidReference`."""
     try:
         preset = load(name)
     except KeyError:
-        raise InvalidReference(f"the presets are {', '.join(names())}", field="preset") from None
+        raise InvalidReference(f"unknown preset; the presets are {', '.join(names())}", field="preset") from None
     known = preset["params"]
     for stray in params.keys() - known.keys():
-        raise InvalidReference(f"the preset's parameters are {', '.join(known)}", field=f"params.{stray[:40]}")
+        raise InvalidReference(f"unknown; the parameters are {', '.join(known)}", field=f"params.{stray[:40]}")
     values = {key: params.get(key, entry.get("default")) for key, entry in known.items()}
     missing = [key for key, entry in known.items() if key not in params and "default" not in entry]
     if missing:
-        raise InvalidReference("the preset needs it", field=f"params.{missing[0]}")
+        raise InvalidReference("required by the preset", field=f"params.{missing[0]}")
     reference: dict[str, Any] = _filled(preset["reference"], values)
     return reference
 
@@ -61,7 +61,7 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
         if isinstance(chosen, str) and chosen in cases:
             return _filled(cases[chosen], values)
         if "else" not in template:
-            raise InvalidReference(f"one of {', '.join(cases)}", field=f"params.{template['$switch']}")
+            raise InvalidReference(f"must be one of {', '.join(cases)}", field=f"params.{template['$switch']}")
         return _filled(template["else"], values)
     if "$merge" in template:
         return _merged([_filled(item, values) for item in template["$merge"]])
@@ -70,5 +70,5 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
 
 def _merged(members: list[Any]) -> dict[str, Any]:
     if not all(isinstance(member, dict) for member in members):
-        raise InvalidReference("an object", field="params")
+        raise InvalidReference("must be an object", field="params")
     return {key: value for member in members for key, value in member.items()}

@@ -1,4 +1,4 @@
-"""The `schema` verifier: JSON that is valid and, with a gold, equal."""
+"""The `schema` verifier: JSON that is valid against a schema and, with a gold, equal to it."""
 
 from assay.verifiers.schema.verifier import SchemaVerifier
 

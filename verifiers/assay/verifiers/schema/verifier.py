@@ -1,7 +1,7 @@
 """`schema`: the answer, or the arguments of the one call, is strict JSON, valid, and equal to the gold if there is one.
 
-JSON is read by the service's one strict parser: NaN, duplicate keys, single quotes, text after it, a nest deeper
-than 200 and a number of more than 4,300 digits are no JSON, and cost no more than their length.
+JSON is read by the one strict parser of the service: NaN, duplicate keys, single quotes, text after the value, nesting
+deeper than 200 and numbers of more than 4,300 digits are rejected, in time linear in the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaSpec:
-    """A row, ready to be judged by."""
+    """A prepared row."""
 
     reference: SchemaReference
     valid: Callable[[Any], bool]
@@ -34,7 +34,7 @@ class SchemaSpec:
 
 
 class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
-    """JSON in the completion, or as a tool's arguments, against a JSON Schema and a gold."""
+    """Check JSON in the completion, or a tool call's arguments, against a JSON Schema and a gold."""
 
     name = "schema"
     version = 1
@@ -42,22 +42,22 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
     budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
 
     def prepare(self, reference: SchemaReference) -> SchemaSpec:
-        """Compile schema and gold. Raises `InvalidReference`; a plain gold must be valid itself."""
+        """Compile schema and gold. Raises `InvalidReference`; a plain gold must itself be valid."""
         if reference.tool is not None and reference.mode != "tool_call":
-            raise InvalidReference("goes with mode tool_call", field="tool")
+            raise InvalidReference("only allowed with mode tool_call", field="tool")
         valid = compile_schema(reference.schema_, "schema", assert_format=reference.assert_format)
         if "gold" not in reference.model_fields_set:
             return SchemaSpec(reference=reference, valid=valid, gold=None, options=_options(reference))
         gold = exact_value(reference.gold, "gold")
         if not has_matchers(gold) and not valid(gold):
-            raise InvalidReference("not valid against the schema", field="gold")
+            raise InvalidReference("the gold is not valid against the schema", field="gold")
         matcher = compile_matcher(gold, "gold")
         return SchemaSpec(reference=reference, valid=valid, gold=matcher, options=_options(reference))
 
     def verify(self, spec: SchemaSpec, candidate: Candidate) -> Verdict:
-        """Read the JSON, validate, compare."""
+        """Parse the JSON, validate, compare."""
         if spec.reference.mode == "tool_call":
-            return _judge_call(spec, candidate)
+            return _check_call(spec, candidate)
         answer = candidate.answer
         if answer is None or not answer.text.strip():
             return binary(False, "no_answer", message=candidate.message_index)
@@ -71,11 +71,13 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
         except strict_json.JsonFault as fault:
             explanation = {"why": fault.detail} if candidate.explain else {}
             return binary(False, "unparsed", explanation=explanation, **where)
-        return _judge(spec, value, where)
+        return _check_value(spec, value, where)
 
 
 def _options(reference: SchemaReference) -> Options:
-    """How calls are read: the row's schema is that of its tool's arguments, whose bare text it types."""
+    """Return how calls are read: the row's schema is the schema of its tool's arguments and gives bare text its
+    type.
+    """
     parameters = reference.schema_ if isinstance(reference.schema_, dict) else {}
     if reference.tool is None:
         return Options(other=Tool(name="", parameters=parameters))
@@ -83,7 +85,7 @@ def _options(reference: SchemaReference) -> Options:
 
 
 def _json_text(text: str, *, fenced: bool) -> tuple[str, int]:
-    """The text that should be JSON, and where it starts."""
+    """Return the text that should be JSON, and its offset."""
     trimmed = text.strip()
     start = text.find(trimmed)
     if fenced and (fence := _FENCE.fullmatch(trimmed)):
@@ -91,14 +93,14 @@ def _json_text(text: str, *, fenced: bool) -> tuple[str, int]:
     return trimmed, start
 
 
-def _judge(spec: SchemaSpec, value: Any, where: dict[str, Any]) -> Verdict:
+def _check_value(spec: SchemaSpec, value: Any, where: dict[str, Any]) -> Verdict:
     if not spec.valid(value):
         return binary(False, "schema_mismatch", extracted=value, **where)
     equal = spec.gold is None or spec.gold(value)
     return binary(equal, extracted=value, **where)
 
 
-def _judge_call(spec: SchemaSpec, candidate: Candidate) -> Verdict:
+def _check_call(spec: SchemaSpec, candidate: Candidate) -> Verdict:
     reply = read(candidate, syntax="auto", options=spec.options)
     if reply.failures:
         return binary(False, "malformed_call", message=reply.failures[0].message)
@@ -107,4 +109,4 @@ def _judge_call(spec: SchemaSpec, candidate: Candidate) -> Verdict:
     call = reply.calls[0]
     if spec.reference.tool is not None and call.name != spec.reference.tool:
         return binary(False, "unknown_tool", message=call.message)
-    return _judge(spec, call.args, {"span": call.span, "message": call.message})
+    return _check_value(spec, call.args, {"span": call.span, "message": call.message})

@@ -1,4 +1,4 @@
-"""The `script` verifier: a row's own program says how right a completion is."""
+"""The `script` verifier: a program supplied by the row scores the completion."""
 
 from assay.verifiers.script.verifier import ScriptVerifier
 

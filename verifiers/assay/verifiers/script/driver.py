@@ -1,8 +1,8 @@
-"""What runs in the jail: it loads the row's program, calls `verify`, and writes one JSON frame.
+"""The driver that runs in the jail: it loads the row's program, calls `verify`, and writes one JSON frame.
 
 {"kind": "broken", "error": class}     the program does not load, or defines no `verify`
 {"kind": "raised", "error": class}     `verify` raised
-{"kind": "said", "said": value}        `verify` returned that
+{"kind": "said", "said": value}        `verify` returned that value
 """
 
 DRIVER = """

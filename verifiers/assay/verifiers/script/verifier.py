@@ -1,9 +1,10 @@
-"""`script`: the row's (or the operator's) own Python says how right a completion is, in the sandbox.
+"""`script`: a Python program of the row (or the operator) scores the completion, in the sandbox.
 
-Completion, reference data and prompt go in as data; a finite number comes out, with a reason if it likes. The
-program is the row's, so one that does not load refuses the row, and so does one that fails on the row's own
-`gold`. One that fails on a completion gives 0: a completion cannot buy an excuse by breaking its judge. The score is
-correctness where it lies in [0, 1]. The jail keeps nothing between runs, so the verdict is as pure as the program.
+The program gets completion, reference data and prompt as data and returns a finite number, optionally with a reason.
+The program belongs to the row, so one that does not load, or that fails on the row's own `gold`, refuses the row. One
+that fails on a completion gives 0, so that no completion can turn a crash of the program into *no verdict*. The score
+is correctness if it lies in [0, 1]. The jail keeps nothing between runs, so the verdict is as deterministic as the
+program.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OWNERS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptSpec:
-    """A row, ready to be judged by. `proven`: the owners for whom the gold has been run."""
+    """A prepared row. `proven`: the owners for whom the gold has been run."""
 
     reference: ScriptReference
     limits: Limits
@@ -36,8 +37,8 @@ class ScriptSpec:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """A program's word on one completion."""
+class _Scored:
+    """A program's score of one completion, with its reason."""
 
     score: float
     reason: str | None = None
@@ -45,7 +46,7 @@ class _Said:
 
 
 class ScriptVerifier(Verifier[ScriptReference, ScriptSpec]):
-    """Your own program on (completion, data, prompt), in the sandbox."""
+    """Run your own program on (completion, data, prompt), in the sandbox."""
 
     name = "script"
     version = 1
@@ -68,25 +69,25 @@ class ScriptVerifier(Verifier[ScriptReference, ScriptSpec]):
         return ScriptSpec(reference=reference, limits=limits)
 
     def wall_s(self, spec: ScriptSpec) -> float:
-        """Two runs to their limits, with what noise is granted."""
+        """Return the time of two runs to their limits, plus the tolerance for noise."""
         return 8 * spec.limits.wall_s + 50.0
 
     def verify(self, spec: ScriptSpec, candidate: Candidate) -> Verdict:
-        """Run the program. Raises `SandboxUnavailable`, and `InvalidReference` for a program at fault."""
+        """Run the program. Raises `SandboxUnavailable`, or `InvalidReference` for a faulty program."""
         self._prove(spec, candidate)
         answer = candidate.answer
         if spec.reference.think == "strip" and answer is None:
             return Verdict(reward=0.0, score=0.0, reason="no_answer", message=candidate.message_index)
         text = candidate.text if spec.reference.think == "keep" or answer is None else answer.text
-        said = _said(self._run(spec, candidate, text))
+        said = _scored(self._run(spec, candidate, text))
         return _verdict(said, candidate)
 
     def _prove(self, spec: ScriptSpec, candidate: Candidate) -> None:
-        """Run the row's gold, once. Raises `InvalidReference`."""
+        """Run the row's gold once per owner. Raises `InvalidReference`."""
         gold = spec.reference.gold
         if gold is None or candidate.owner in spec.proven:
             return
-        said = _said(self._run(spec, candidate, gold))
+        said = _scored(self._run(spec, candidate, gold))
         if isinstance(said, str) or said.score <= 0:
             raise InvalidReference("the program does not accept the row's own gold", field="gold")
         if len(spec.proven) < _OWNERS:
@@ -95,9 +96,14 @@ class ScriptVerifier(Verifier[ScriptReference, ScriptSpec]):
     def _run(self, spec: ScriptSpec, candidate: Candidate, completion: str) -> Ran:
         inputs = {"completion": completion, "data": spec.reference.data, "prompt": _prompt(candidate.prompt)}
         return run_on_values(
-            DRIVER, spec.reference.source, inputs, limits=spec.limits, environment=spec.reference.env,
-            owner=candidate.owner, open_slot=self._open_slot,
-        )  # fmt: skip
+            DRIVER,
+            spec.reference.source,
+            inputs,
+            limits=spec.limits,
+            environment=spec.reference.env,
+            owner=candidate.owner,
+            open_slot=self._open_slot,
+        )
 
 
 def _prompt(prompt: str | tuple[Message, ...] | None) -> Any:
@@ -106,8 +112,8 @@ def _prompt(prompt: str | tuple[Message, ...] | None) -> Any:
     return [{"role": message.role, "content": message.content} for message in prompt]
 
 
-def _said(ran: Ran) -> _Said | str:
-    """The program's word, or the reason code of its failure. Raises `InvalidReference` if it does not load."""
+def _scored(ran: Ran) -> _Scored | str:
+    """Return the program's score, or the reason code of its failure. Raises `InvalidReference` if it does not load."""
     if ran.failure is not None:
         return ran.failure
     frame: Mapping[str, Any] = ran.value if isinstance(ran.value, dict) else {}
@@ -118,10 +124,10 @@ def _said(ran: Ran) -> _Said | str:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return "runtime_error"
     reason = str(said.get("reason", "")) if isinstance(said, dict) else ""
-    return _Said(float(value), reason if _REASON.fullmatch(reason) else None, reason)
+    return _Scored(float(value), reason if _REASON.fullmatch(reason) else None, reason)
 
 
-def _verdict(said: _Said | str, candidate: Candidate) -> Verdict:
+def _verdict(said: _Scored | str, candidate: Candidate) -> Verdict:
     if isinstance(said, str):
         return Verdict(reward=0.0, score=0.0, reason=said, message=candidate.message_index)
     score = said.score if 0 <= said.score <= 1 else None

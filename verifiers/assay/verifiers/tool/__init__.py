@@ -1,4 +1,4 @@
-"""The `tool` verifier: tool calls, what they led to, and what they returned."""
+"""The `tool` verifier: checks tool calls, their effects, and their results."""
 
 from assay.verifiers.tool.verifier import ToolVerifier
 

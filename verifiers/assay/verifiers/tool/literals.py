@@ -1,11 +1,11 @@
-"""Calls in Python's syntax, read by a grammar of literals: nothing is compiled, let alone evaluated.
+"""Calls in Python syntax, parsed with a grammar of literals: nothing is compiled or evaluated.
 
     calls   = "[" call {"," call} "]"
     call    = name {"." name} "(" [name "=" literal {"," …}] ")"
     literal = string+ | number | True | False | None | list | tuple | dict
 
-f-strings, bytes, names, operators (but a sign), sets, positional and starred arguments are no literals.
-Strings are read with Python's escapes; adjacent ones are joined.
+f-strings, bytes, names, operators (except a sign), sets, positional and starred arguments are not literals. Strings are
+read with Python's escapes; adjacent ones are joined.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORD = re.compile(r"True\b|False\b|None\b")
 
 
 def read_call(reading: Reading) -> Attempt:
-    """The call that stands here. Raises `Fault`."""
+    """Read the call at the cursor. Raises `Fault`."""
     start = reading.at
     name = reading.match(NAME)
     if not name or not reading.take("("):
@@ -64,7 +64,7 @@ def _blank(reading: Reading) -> None:
 
 
 def _separator(reading: Reading, close: str) -> None:
-    """Move over a comma, or stand at `close`. Raises `Fault`."""
+    """Move past a comma, or stop at `close`. Raises `Fault`."""
     _blank(reading)
     comma = reading.take(",")
     _blank(reading)
@@ -89,7 +89,7 @@ def _literal(reading: Reading, depth: int) -> Any:
 
 
 def _sequence(reading: Reading, depth: int) -> Any:
-    """A list or a tuple; brackets around one value without a comma are only brackets."""
+    """Read a list or a tuple. Brackets around one value without a comma are only grouping."""
     tuple_ = not reading.take("[") and reading.take("(")
     close = ")" if tuple_ else "]"
     items: list[Any] = []

@@ -1,9 +1,9 @@
-"""Expected calls against made calls: each expected call takes a call of its own.
+"""Match expected calls with made calls, each expected call with a different one.
 
-`any`: maximum matching, so that a lenient expectation cannot strand a strict one. `strict`: the expected
-calls are an ordered subsequence. What may be left over: nothing, anything, or calls of read-only tools. The
-latter two need no search over all matchings: if all expected calls can be matched, and all calls that may not be
-left over can be, then one matching does both (Mendelsohn and Dulmage, 1958).
+`any`: maximum matching, so that a lenient expectation cannot take the only call of a strict one. `strict`: the expected
+calls are an ordered subsequence. Unmatched calls: none are allowed, all, or those of read-only tools. The last two need
+no search over all matchings: if all expected calls can be matched, and all calls that may not remain unmatched can be,
+then one matching does both (Mendelsohn and Dulmage, 1958).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ class Wanted:
     args: Matcher
 
     def accepts(self, call: Attempt) -> bool:
-        """Whether a call is that call."""
+        """Return whether a call meets the expectation."""
         return call.name == self.name and self.args(call.args)
 
 
 Spare = Callable[[Attempt], bool]
-"""Whether a call may be left over."""
+"""A predicate: whether a call may remain unmatched."""
 
 
 def edges_of(wanted: Sequence[Wanted], calls: Sequence[Attempt]) -> list[list[int]]:
-    """For each expected call the indices of the calls that it accepts."""
+    """Return for each expected call the indices of the calls that meet it."""
     return [[index for index, call in enumerate(calls) if want.accepts(call)] for want in wanted]
 
 
 def all_matched(wanted: Sequence[Wanted], calls: Sequence[Attempt]) -> bool:
-    """Whether every expected call has a call of its own."""
+    """Return whether every expected call can be matched with a different call."""
     return -1 not in maximum_matching(edges_of(wanted, calls), len(calls))
 
 
 def matches_any_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare: Spare) -> bool:
-    """Whether all expected calls are matched and only spare calls are left over."""
+    """Return whether all expected calls can be matched and only calls that may remain unmatched are left."""
     edges = edges_of(wanted, calls)
     if -1 in maximum_matching(edges, len(calls)):
         return False
@@ -59,7 +59,7 @@ def matches_any_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare:
 
 
 def matches_in_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare: Spare) -> bool:
-    """Whether the expected calls are a subsequence of the calls, and the others are spare."""
+    """Return whether the expected calls are a subsequence of the calls, and the others may remain unmatched."""
     reached = {0}
     for call in calls:
         free = spare(call)
@@ -70,7 +70,7 @@ def matches_in_order(wanted: Sequence[Wanted], calls: Sequence[Attempt], spare: 
 
 
 def most_matched(wanted: Sequence[Wanted], calls: Sequence[Attempt], *, ordered: bool) -> int:
-    """How many expected calls can be matched at once (in order: the longest common subsequence)."""
+    """Return the maximum number of expected calls matched at once (in order: the longest common subsequence)."""
     if not ordered:
         return sum(node >= 0 for node in maximum_matching(edges_of(wanted, calls), len(calls)))
     row = [0] * (len(wanted) + 1)

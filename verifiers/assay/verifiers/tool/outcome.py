@@ -1,4 +1,4 @@
-"""What an expectation says of a completion, and what every kind of expectation is prepared with."""
+"""The outcome of an expectation, and the context that every kind of expectation is prepared with."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from assay.verifiers.tool.reading import Reply
 
 @dataclass(frozen=True)
 class Outcome:
-    """A score in [0, 1] and the reason for it."""
+    """A score in [0, 1] and its reason."""
 
     score: float
     reason: str
 
     @classmethod
     def of(cls, met: bool, reason: str) -> Outcome:
-        """1 and `equal`, or 0 and `reason`."""
+        """Return 1 with reason `equal`, or 0 with `reason`."""
         return MET if met else cls(0.0, reason)
 
 
 MET = Outcome(1.0, "equal")
-Judge = Callable[[Reply, Candidate], Outcome]
+Check = Callable[[Reply, Candidate], Outcome]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What the reference says beside its expectation."""
+    """The fields of the reference other than its expectation."""
 
     options: Options
     f1: bool
 
     def check_tool(self, name: str, field: str) -> str:
-        """The name of a tool that a call can have. Raises `InvalidReference` if tools are declared without it."""
+        """Return the name of a tool. Raises `InvalidReference` if tools are declared and it is not one of them."""
         if not name or (self.options.tools is not None and name not in self.options.tools):
             raise InvalidReference("not one of the declared tools", field=field)
         return name
 
     def wanted(self, call: ExpectedCall, field: str) -> Wanted:
-        """An expected call, its matchers compiled."""
+        """Return an expected call, its matchers compiled."""
         name = self.check_tool(call.name, f"{field}.name")
         return Wanted(name=name, args=compile_matcher(call.args, f"{field}.args"))
 
     def unknown_tool(self, reply: Reply) -> bool:
-        """Whether a call names a tool that is not declared."""
+        """Return whether a call names a tool that is not declared."""
         tools = self.options.tools
         return tools is not None and any(call.name not in tools for call in reply.calls)

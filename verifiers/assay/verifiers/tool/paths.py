@@ -1,4 +1,4 @@
-"""JSON Pointers (RFC 6901) in which `*` is any key or index."""
+"""JSON Pointers (RFC 6901) in which `*` matches any key or index."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Path = tuple[str, ...]
 
 
 def parse_path(pointer: str, field: str) -> Path:
-    """The steps of a pointer. Raises `InvalidReference`."""
+    """Return the steps of a pointer. Raises `InvalidReference`."""
     if pointer and not pointer.startswith("/"):
-        raise InvalidReference("a JSON Pointer starts with /", field=field)
+        raise InvalidReference("a JSON Pointer must start with /", field=field)
     return pointer_steps(pointer)
 
 
 def pointer_steps(pointer: str) -> Path:
-    """The steps of a pointer that is one."""
+    """Return the steps of a valid pointer."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def values_at(value: Any, path: Path) -> Iterator[Any]:
-    """The values that a path leads to, in order."""
+    """Yield the values at a path, in order."""
     if not path:
         yield value
         return
@@ -49,7 +49,7 @@ def _index(step: str) -> int | None:
 
 
 def without(value: Any, paths: Sequence[Path]) -> Any:
-    """A value with everything removed that the paths lead to."""
+    """Return a value without everything at the paths."""
     here = [path for path in paths if path]
     if not here or not isinstance(value, (dict, list)):
         return value

@@ -1,8 +1,8 @@
-"""What a completion did: its calls and failed attempts, in order, and the results that the environment recorded.
+"""Read a completion: its calls and failed attempts in order, and the results that the environment recorded.
 
-Every assistant message is read: its `tool_calls`, and its text in the row's syntax, thinking left out. A
-thinking that never closes leaves no text. A `tool` message counts only where its id answers an earlier call:
-the latest such call is the one it belongs to. Nothing that the model wrote is ever a result.
+Every assistant message is read: its `tool_calls`, and its text in the row's syntax, without thinking. Thinking that
+never closes leaves no text. A `tool` message counts only if its id answers an earlier call, and belongs to the latest
+such call. Text that the model wrote is never a result.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from assay.verifiers.tool.thinking import read_after_thinking
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """A result that the environment gave: the call that it answers, and its text."""
+    """A result recorded by the environment: the call that it answers, and its text."""
 
     call: Attempt
     text: str
 
     @cached_property
     def value(self) -> tuple[Any] | None:
-        """The JSON value of the text, boxed; None where it is not JSON."""
+        """Return the text's JSON value in a 1-tuple, or None if it is not JSON."""
         try:
             return (strict_json.value_of(self.text),)
         except strict_json.JsonFault:
@@ -38,7 +38,7 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """Everything that a completion did. `unfinished`: the last thinking never closed."""
+    """The calls, failed attempts and results of a completion. `unfinished`: the last thinking never closed."""
 
     attempts: tuple[Attempt, ...]
     results: tuple[Recorded, ...]
@@ -77,7 +77,7 @@ def read(candidate: Candidate, *, syntax: str, options: Options, keep_thinking: 
 def _of_text(
     message: Message, prefill: str, keep_thinking: bool, syntax: str, options: Options
 ) -> tuple[list[Attempt], bool]:
-    """The attempts in the message's text, and whether its thinking never ended."""
+    """Return the attempts in the message's text, and whether its thinking never ended."""
     text = message.content or ""
     if not text:
         return [], thinking_end("", prefill=prefill) is None
@@ -100,7 +100,7 @@ def _at(attempt: Attempt, index: int) -> Attempt:
 
 
 def _of_entry(entry: Mapping[str, Any], index: int, options: Options) -> Attempt:
-    """One entry of `tool_calls`: `{id, function: {name, arguments}}`, arguments as JSON text or an object."""
+    """Read one entry of `tool_calls`: `{id, function: {name, arguments}}`, with arguments as JSON text or an object."""
     given = entry.get("id")
     call_id = given if isinstance(given, str) else None
     function = entry.get("function", entry)

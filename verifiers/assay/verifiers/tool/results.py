@@ -1,10 +1,8 @@
-"""Expectations of what tools returned, on results that the environment recorded: `retrieval`, `output`,
-`answer_from_tool`.
+"""Expectations on the tool results that the environment recorded: `retrieval`, `output`, `answer_from_tool`.
 
-A result counts if it answers a call of that tool. `output` judges the latest one, so that the last word
-of a tool counts and no earlier one. `answer_from_tool`: the answer (the last box, answer tag or
-marked answer, else the whole text) stands whole in a recorded result, whatever its case and spacing. A call of
-a tool that is not declared fails each of them.
+A result counts if it answers a call of that tool. `output` checks the latest result only, not earlier ones.
+`answer_from_tool`: the answer (the last box, answer tag or marked answer, else the whole text) occurs in a recorded
+result as a whole word or phrase, ignoring case and spacing. A call of an undeclared tool fails all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS
 from assay.verifiers.matchers import compile_matcher, compile_schema, exact_value, key_of
-from assay.verifiers.tool.outcome import Context, Judge, Outcome
+from assay.verifiers.tool.outcome import Check, Context, Outcome
 from assay.verifiers.tool.paths import parse_path, values_at
 from assay.verifiers.tool.reading import Recorded, Reply
 
@@ -36,15 +34,15 @@ def _of_tool(reply: Reply, tool: str) -> list[Recorded]:
     return [result for result in reply.results if result.call.ok and result.call.name == tool]
 
 
-def retrieval(expect: Expectation, context: Context, field: str) -> Judge:
-    """`retrieval`: the first k ids of each result, united in order, against `gold_ids`."""
+def retrieval(expect: Expectation, context: Context, field: str) -> Check:
+    """Compile `retrieval`: the first k ids of each result, united in order, against `gold_ids`."""
     asked = expect.retrieval
     assert asked is not None
     tool = context.check_tool(asked.tool, f"{field}.retrieval.tool")
     path = parse_path(asked.id_path, f"{field}.retrieval.id_path")
     gold = {key_of(item) for item in exact_value(asked.gold_ids, f"{field}.retrieval.gold_ids")}
 
-    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+    def check(reply: Reply, candidate: Candidate) -> Outcome:
         if context.unknown_tool(reply):
             return Outcome(0.0, "unknown_tool")
         found: dict[Any, None] = {}
@@ -55,7 +53,7 @@ def retrieval(expect: Expectation, context: Context, field: str) -> Judge:
         score = _retrieval_score(asked.mode, ranks, len(gold), asked.k * len(results))
         return Outcome(score, "equal" if score == 1 else "not_retrieved")
 
-    return judge
+    return check
 
 
 def _ids(result: Recorded, path: tuple[str, ...]) -> Iterator[Any]:
@@ -63,7 +61,7 @@ def _ids(result: Recorded, path: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _retrieval_score(mode: str, ranks: list[int], gold: int, places: int) -> float:
-    """`ndcg`: ranks are those of the united list; the ideal list has gold ids only."""
+    """Return the score. For `ndcg`, ranks are those of the united list, and the ideal list has only gold ids."""
     if mode == "any":
         return float(bool(ranks))
     if mode == "all":
@@ -74,8 +72,10 @@ def _retrieval_score(mode: str, ranks: list[int], gold: int, places: int) -> flo
     return min(1.0, math.fsum(1 / math.log2(rank + 1) for rank in ranks) / ideal)
 
 
-def output(expect: Expectation, context: Context, field: str) -> Judge:
-    """`output`: the latest result of the tool matches, validates, is no error; each where the row asks for it."""
+def output(expect: Expectation, context: Context, field: str) -> Check:
+    """Compile `output`: the tool's latest result matches, is valid and is not an error, as far as the row asks for
+    each.
+    """
     asked = expect.output
     assert asked is not None
     field = f"{field}.output"
@@ -83,9 +83,9 @@ def output(expect: Expectation, context: Context, field: str) -> Judge:
     match = _read_either_way(exact_value(asked.match, field), f"{field}.match") if "match" in given else None
     valid = compile_schema(asked.schema_, f"{field}.schema") if "schema_" in given else None
     if match is None and valid is None and not asked.not_error:
-        raise InvalidReference("nothing to check", field=field)
+        raise InvalidReference("must not be empty", field=field)
 
-    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+    def check(reply: Reply, candidate: Candidate) -> Outcome:
         results = _of_tool(reply, tool)
         if context.unknown_tool(reply):
             return Outcome(0.0, "unknown_tool")
@@ -98,7 +98,7 @@ def output(expect: Expectation, context: Context, field: str) -> Judge:
             return Outcome(0.0, "schema_mismatch")
         return Outcome.of(match is None or match(last), "unequal")
 
-    return judge
+    return check
 
 
 _TEXTUAL = frozenset(["$eq", "$ci", "$contains", "$re", "$date"])
@@ -110,9 +110,9 @@ _LOGICAL: dict[str, Callable[[Iterable[bool]], bool]] = {
 
 
 def _read_either_way(expected: Any, field: str) -> Callable[[Recorded], bool]:
-    """A test of a result's JSON value or, where it is none or a string is asked for, of its text too.
+    """Return a predicate on a result's JSON value and, if it is not JSON or a string is expected, also on its text.
 
-    A negation negates both readings: what is 5 in either is not something other than 5.
+    A negation negates both readings: a result that reads as 5 in either way is not "something other than 5".
     """
     test = compile_matcher(expected, field)
     mark = next(iter(expected), "") if isinstance(expected, dict) and len(expected) == 1 else ""
@@ -130,7 +130,7 @@ def _value(result: Recorded) -> Any:
 
 
 def _is_error(result: Recorded) -> bool:
-    """Whether a result says that it is an error, in one of the ways that environments say so."""
+    """Return whether a result reports an error, in one of the conventions of environments."""
     value = _value(result)
     if isinstance(value, dict):
         status = value.get("status", value.get("type"))
@@ -141,13 +141,13 @@ def _is_error(result: Recorded) -> bool:
     return _ERROR_START.match(text) is not None
 
 
-def answer_from_tool(expect: Expectation, context: Context, field: str) -> Judge:
-    """`answer_from_tool`: a recorded result of the tool holds the final answer, whole."""
+def answer_from_tool(expect: Expectation, context: Context, field: str) -> Check:
+    """Compile `answer_from_tool`: a recorded result of the tool contains the whole final answer."""
     asked = expect.answer_from_tool
     assert asked is not None
     tool = context.check_tool(asked.tool, f"{field}.answer_from_tool.tool")
 
-    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+    def check(reply: Reply, candidate: Candidate) -> Outcome:
         if context.unknown_tool(reply):
             return Outcome(0.0, "unknown_tool")
         answer = _plain(_answer(candidate))
@@ -156,11 +156,11 @@ def answer_from_tool(expect: Expectation, context: Context, field: str) -> Judge
         found = any(_holds(_plain(text), answer) for result in _of_tool(reply, tool) for text in _texts(result))
         return Outcome.of(found, "unsupported_answer")
 
-    return judge
+    return check
 
 
 def _texts(result: Recorded) -> Iterator[str]:
-    """What a result says: its text or, of JSON, the same with the strings' escapes undone."""
+    """Yield the result's text and, if it is JSON, the text with string escapes decoded."""
     yield _STRING.sub(_unescaped, result.text) if result.value else result.text
 
 
@@ -169,7 +169,7 @@ def _unescaped(string: re.Match[str]) -> str:
 
 
 def _answer(candidate: Candidate) -> str:
-    """The answer of the last message: marked if anything is, else all of it."""
+    """Return the marked answer of the last message, or else all of it."""
     answer = candidate.answer
     if answer is None:
         return ""
@@ -186,7 +186,7 @@ def _plain(text: str) -> str:
 
 
 def _holds(text: str, answer: str) -> bool:
-    """Whether `answer` stands in `text` and not inside a longer word or number."""
+    """Return whether `answer` occurs in `text` and not inside a longer word or number."""
     at = text.find(answer)
     while at >= 0:
         before, after = text[max(0, at - 2) : at], text[at + len(answer) : at + len(answer) + 2]
@@ -197,7 +197,7 @@ def _holds(text: str, answer: str) -> bool:
 
 
 def _joined(beside: str, edge: str) -> bool:
-    """Whether the text beside the edge of an answer belongs to the same word or number."""
+    """Return whether the text next to the edge of an answer belongs to the same word or number."""
     if not beside or not edge.isalnum():
         return False
     if beside[0].isalnum() or beside[0] == "_":

@@ -1,10 +1,11 @@
-"""`run`: the row's own tools run in the sandbox on the model's calls; values and end state are compared outside.
+"""`run`: the row's own tools run in the sandbox on the model's calls; returned values and final state are compared
+outside.
 
-`implementation` is Python: a function per tool (dots of a name become `_`), or a mapping `TOOLS` of name to
-function; its end state, if the row expects one, is its global `state`. The calls are made in order, and only
-data of theirs crosses the border. A tool that raises returns `{"error": "<class>"}`, as does one that the
-implementation lacks. `returns` is matched with the list of returned values, `state` with the end state.
-An implementation that fails before any call is the row's fault.
+`implementation` is Python: a function per tool (dots in a name become `_`), or a mapping `TOOLS` of name to function.
+Its final state, if the row expects one, is its global `state`. The calls are made in order, and only their data enters
+the sandbox. A tool that raises, or that the implementation lacks, returns `{"error": "<class>"}`. `returns` is matched
+with the list of returned values, `state` with the final state. An implementation that fails before any call is the
+row's fault.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers import compile_matcher
 from assay.verifiers.sandboxing import run_on_values
-from assay.verifiers.tool.outcome import Context, Judge, Outcome
+from assay.verifiers.tool.outcome import Check, Context, Outcome
 from assay.verifiers.tool.reading import Reply
 
 LIMITS = Limits(wall_s=10.0, memory_mb=512)
@@ -55,8 +56,8 @@ except (TypeError, ValueError, RecursionError):
 """
 
 
-def run(expect: Expectation, context: Context, field: str) -> Judge:
-    """The judge that runs the implementation on a completion's calls."""
+def run(expect: Expectation, context: Context, field: str) -> Check:
+    """Compile `run`: run the implementation on a completion's calls and check the values."""
     asked = expect.run
     assert asked is not None
     field = f"{field}.run"
@@ -64,9 +65,9 @@ def run(expect: Expectation, context: Context, field: str) -> Judge:
     returns = compile_matcher(asked.returns, f"{field}.returns") if "returns" in given else None
     state = compile_matcher(asked.state, f"{field}.state") if "state" in given else None
     if (returns is None and state is None) or not asked.implementation.strip():
-        raise InvalidReference("nothing to check", field=field)
+        raise InvalidReference("must not be empty", field=field)
 
-    def judge(reply: Reply, candidate: Candidate) -> Outcome:
+    def check(reply: Reply, candidate: Candidate) -> Outcome:
         if reply.failures or context.unknown_tool(reply):
             return Outcome(0.0, "malformed_call" if reply.failures else "unknown_tool")
         inputs = [[call.name, call.args] for call in reply.calls]
@@ -79,4 +80,4 @@ def run(expect: Expectation, context: Context, field: str) -> Judge:
             return Outcome(0.0, "wrong_output")
         return Outcome.of(state is None or state(ran.value["state"]), "state_mismatch")
 
-    return judge
+    return check

@@ -1,8 +1,8 @@
-"""A cursor over one text: literals, names, and JSON values whose end only their own strings can tell.
+"""A cursor over one text that reads literals, names and JSON values.
 
-Every syntax stands on this. A JSON value is first tried up to the next closing mark, which is right
-unless a string in it holds that mark; only then is it scanned token by token. Linear in the text per
-attempt; `Reading` bounds the attempts.
+All syntaxes use it. A JSON value is first parsed up to the next closing mark, which is right unless a string in the
+value contains that mark; only then is it scanned token by token. Linear in the text per attempt; `Reading` bounds the
+number of attempts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.tool.attempts import MAX_CALLS, MAX_FAILURES, Attempt, Enough, Fault, Options
+from assay.verifiers.tool.attempts import MAX_CALLS, MAX_FAILURES, Attempt, Fault, Options, ReadLimitReached
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+("?)|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(r"\s*")
@@ -21,7 +21,7 @@ _RAW = re.compile(r"[\x00-\x1f]")
 
 
 class Reading:
-    """One text being read: where we are, what was found."""
+    """One text being read: the cursor position and the attempts found so far."""
 
     def __init__(self, text: str, options: Options, *, start: int = 0) -> None:
         self.text = text
@@ -33,7 +33,7 @@ class Reading:
     # -- moving ---------------------------------------------------------------------------------------
 
     def find(self, mark: str) -> bool:
-        """Move to the next `mark`; False, without moving, if there is none."""
+        """Move to the next `mark`. Return False, without moving, if there is none."""
         found = self.text.find(mark, self.at)
         if found < 0:
             return False
@@ -41,25 +41,25 @@ class Reading:
         return True
 
     def skip_space(self) -> None:
-        """Move over white space."""
+        """Move past white space."""
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
     def take(self, mark: str) -> bool:
-        """Move over `mark` if it stands here."""
+        """Move past `mark` if it is at the cursor."""
         if not self.text.startswith(mark, self.at):
             return False
         self.at += len(mark)
         return True
 
     def require(self, mark: str) -> None:
-        """Move over white space and `mark`. Raises `Fault`."""
+        """Move past white space and `mark`. Raises `Fault`."""
         self.skip_space()
         if not self.take(mark):
             raise Fault("unclosed" if self.at >= len(self.text) else "markup")
 
     def until(self, mark: str) -> str:
-        """The text up to `mark`, which is passed. Raises `Fault`."""
+        """Return the text up to `mark`, and move past it. Raises `Fault`."""
         end = self.text.find(mark, self.at)
         if end < 0:
             raise Fault("unclosed")
@@ -67,7 +67,7 @@ class Reading:
         return before
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Move over `pattern` if it matches here."""
+        """Move past `pattern` if it matches at the cursor."""
         found = pattern.match(self.text, self.at)
         if found:
             self.at = found.end()
@@ -76,9 +76,9 @@ class Reading:
     # -- JSON -------------------------------------------------------------------------------------------
 
     def json(self, *, until: str = "") -> Any:
-        """The JSON value that stands here. `until`: the mark that must follow it, and is not passed.
+        """Read the JSON value at the cursor. `until`: the mark that must follow it; the cursor stops before it.
 
-        Raises `Fault`; then the cursor stands at the next such mark, if there is one.
+        Raises `Fault`, with the cursor at the next such mark, if there is one.
         """
         self.skip_space()
         start = self.at
@@ -113,7 +113,7 @@ class Reading:
         return value
 
     def _end_of_json(self, start: int, stop: int) -> tuple[int, str]:
-        """Where the object or array that starts here ends, and the closers that it lacks before `stop`."""
+        """Return where the object or array at `start` ends, and the closing brackets that are missing before `stop`."""
         if self.text[start : start + 1] not in _CLOSERS:
             raise Fault("unclosed" if start >= len(self.text) else "invalid_json")
         open_: list[str] = []
@@ -132,18 +132,18 @@ class Reading:
                 return token.end(), ""
         return stop, "".join(reversed(open_))
 
-    # -- what was found ---------------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------------------
 
     def attempt(self, read: Callable[[], Attempt], *, resume: str = "", again: str = "") -> bool:
-        """Read one call; a fault is kept as a failed attempt. True if it is a call.
+        """Read one call. A fault is recorded as a failed attempt. Return True if it is a call.
 
-        After a fault the cursor moves past the next `resume`, if there is one, but not past an `again` that follows
-        the attempt's own: what begins there is an attempt of its own.
+        After a fault the cursor moves past the next `resume`, if there is one, but not past an `again` that follows the
+        attempt's own: a new attempt starts there.
         """
         start = self.at
         if len(self.attempts) >= MAX_CALLS:
             self._keep(Attempt(reason="too_many", span=(start, len(self.text))))
-            raise Enough
+            raise ReadLimitReached
         try:
             self._keep(read())
         except Fault as fault:
@@ -158,23 +158,23 @@ class Reading:
         return True
 
     def fail(self, reason: str, start: int) -> None:
-        """Keep a failed attempt that reaches from `start` to here. Raises `Enough` after too many."""
+        """Record a failed attempt from `start` to the cursor. Raises `ReadLimitReached` after too many."""
         self._keep(Attempt(reason=reason, span=(start, min(self.at, len(self.text)))))
         self._failures += 1
         if self._failures >= MAX_FAILURES:
             self._keep(Attempt(reason="too_many", span=(min(self.at, len(self.text)), len(self.text))))
-            raise Enough
+            raise ReadLimitReached
 
     def _keep(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
 
     def call(self, name: Any, args: Any, start: int, *, id: str | None = None) -> Attempt:
-        """A call from `start` to here. Raises `Fault` if `name` is no name or `args` no object."""
+        """Return a call from `start` to the cursor. Raises `Fault` if `name` is not a name or `args` not an object."""
         return checked_call(name, args, self.options, span=(start, self.at), id=id)
 
 
 def checked_call(name: Any, args: Any, options: Options, **where: Any) -> Attempt:
-    """The call of that name and arguments. Raises `Fault`: `missing_name`, `arguments`, or of their JSON."""
+    """Return the call of that name and arguments. Raises `Fault`: `missing_name`, `arguments`, or a JSON reason."""
     if not isinstance(name, str) or not name.strip():
         raise Fault("missing_name")
     if isinstance(args, str) and options.decode_strings:
@@ -185,7 +185,7 @@ def checked_call(name: Any, args: Any, options: Options, **where: Any) -> Attemp
 
 
 def decoded(text: str) -> Any:
-    """The value of a JSON text. Raises `Fault`."""
+    """Parse a JSON text. Raises `Fault`."""
     try:
         return strict_json.value_of(text)
     except strict_json.JsonFault as fault:
@@ -193,7 +193,7 @@ def decoded(text: str) -> Any:
 
 
 def exact_numbers(value: Any) -> Any:
-    """The same JSON value with exact numbers. Raises `Fault`."""
+    """Return the same JSON value with exact numbers. Raises `Fault`."""
     try:
         return strict_json.exact(value)
     except (strict_json.JsonFault, ValueError):
@@ -201,7 +201,7 @@ def exact_numbers(value: Any) -> Any:
 
 
 def _escape_raw(text: str) -> str:
-    """Raw control characters inside strings, escaped (lenient reading only)."""
+    """Return the text with raw control characters inside strings escaped (lenient parsing only)."""
 
     def string(token: re.Match[str]) -> str:
         return _RAW.sub(lambda raw: f"\\u{ord(raw[0]):04x}", token[0]) if token[0][0] == '"' else token[0]

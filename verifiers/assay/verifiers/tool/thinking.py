@@ -1,8 +1,8 @@
-"""Where the thinking of a message ends, for a reader of calls: think tags inside a call's strings are data.
+"""Find the end of a message's thinking when reading calls: think tags inside a call's strings are data.
 
-The contract's rule (everything before the last `</think>`; opened and never closed: no text) holds for tags that do not
-lie inside a call that can be read. Calls drafted in the thinking stay there: a call counts as one only where it
-starts after the thinking that comes before it.
+The contract's rule (everything before the last `</think>`; opened and never closed: no text) applies to tags outside
+calls that can be read. Calls drafted in the thinking belong to it: a call counts only if it starts after the thinking
+that precedes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Read = Callable[[int], Sequence[Attempt]]
 
 
 def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attempt], bool]:
-    """The attempts after the thinking, and whether the thinking never ended."""
+    """Return the attempts after the thinking, and whether the thinking never ended."""
     if _OPEN not in text and _CLOSE not in text:
         start = thinking_end(text, prefill=prefill)
         return ([], True) if start is None else (list(read(start)), False)
@@ -33,7 +33,7 @@ def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attem
 
 
 def _last_outside(text: str, attempts: Sequence[Attempt], start: int) -> int:
-    """The last closing tag that no call covers; -1 if there is none."""
+    """Return the position of the last closing tag outside all calls, or -1."""
     spans = [attempt.span for attempt in attempts if attempt.ok and attempt.span is not None]
     last = text.rfind(_CLOSE, start)
     while last >= 0 and (around := next((span for span in spans if span[0] < last < span[1]), None)):
@@ -42,7 +42,7 @@ def _last_outside(text: str, attempts: Sequence[Attempt], start: int) -> int:
 
 
 def _unclosed(text: str, open_before: bool, read: Read) -> tuple[list[Attempt], bool]:
-    """No closing tag but inside of calls: what stands before the first opening tag outside of them."""
+    """Read a text whose only closing tags are inside calls: the part before the first opening tag outside calls."""
     if open_before:
         return [], True
     attempts = list(read(0))

@@ -1,9 +1,8 @@
-"""Values of syntaxes that carry bare text: the tool's schema says whether it is a string.
+"""Values of syntaxes that carry bare text: the tool's schema says whether a value is a string.
 
-One newline on each side is removed. Text stays text where the schema says string only; else it is decoded as
-JSON where it is JSON, and left as text where it is not. Where a string is one of several types, JSON of
-another of them is decoded. Read leniently, Python's `True`, `False` and `None`, which some templates write, are
-decoded too.
+One newline on each side is removed. Text stays text if the schema allows only strings; otherwise it is decoded if it is
+JSON, and else stays text. If a string is one of several allowed types, JSON of another allowed type is decoded. With
+lenient parsing, Python's `True`, `False` and `None`, which some templates write, are decoded too.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _DEPTH = 8
 
 
 def typed_value(text: str, name: str, key: str, options: Options) -> Any:
-    """The value of argument `key` of tool `name` that is written as `text`."""
+    """Return the value of argument `key` of tool `name` written as `text`."""
     text = _unframed(text)
     types = _types_of(name, key, options)
     if types == {"string"}:
@@ -59,7 +58,7 @@ def _types_of(name: str, key: str, options: Options) -> frozenset[str]:
 
 
 def _types(schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """The types that a schema allows, as far as its own words and the places in `root` that it refers to say."""
+    """Yield the types that a schema allows, by its own keywords and its references into `root`."""
     if not isinstance(schema, Mapping) or depth == 0:
         return
     kinds = schema.get("type")
@@ -75,7 +74,7 @@ def _types(schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 
 def _members(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Any]:
-    """The schemas that a schema is put together from."""
+    """Yield the subschemas that a schema is composed of."""
     for word in ("anyOf", "oneOf", "allOf"):
         members = schema.get(word)
         yield from members if isinstance(members, list) else ()

@@ -1,8 +1,8 @@
-"""The `tool` verifier: read the calls, failed attempts and recorded results of a completion, judge them by one
-kind of expectation.
+"""The `tool` verifier: reads the calls, failed attempts and recorded results of a completion, and checks one
+expectation.
 
-Prepared once per row: tools, matchers and paths. Where the row's own tools are to be run (`run`), it needs
-a sandbox slot. Not covered: whether a call's arguments fit the tool's schema beyond what the row expects.
+Tools, matchers and paths are prepared once per row. It needs a sandbox slot if the row's own tools are run (`run`). Not
+covered: whether a call's arguments fit the tool's schema beyond what the row expects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.verifiers.errors import InvalidReference
 from assay.verifiers.sandboxing import require_slot
 from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.expectations import prepare_expectation, runs_programs, wall_s_of
-from assay.verifiers.tool.outcome import Context, Judge, Outcome
+from assay.verifiers.tool.outcome import Check, Context, Outcome
 from assay.verifiers.tool.reading import Reply, read
 
 SHOWN_CALLS = 32
@@ -26,16 +26,16 @@ SHOWN_CALLS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class ToolSpec:
-    """A row, ready to be judged by."""
+    """A prepared row."""
 
     reference: ToolReference
     options: Options
-    judge: Judge
+    check: Check
     wall_s: float | None
 
 
 class ToolVerifier(Verifier[ToolReference, ToolSpec]):
-    """Tool calls: the right ones, none, the state they led to, or what they returned."""
+    """Check tool calls: the right ones, none, the state they led to, or what they returned."""
 
     name = "tool"
     version = 1
@@ -45,24 +45,26 @@ class ToolVerifier(Verifier[ToolReference, ToolSpec]):
     budget = Budget(prepare_cpu_s=2.0, verify_cpu_s=5.0)
 
     def prepare(self, reference: ToolReference) -> ToolSpec:
-        """Compile the expectation. Raises `InvalidReference` with the field, and `NeedsSandbox`."""
+        """Compile the expectation. Raises `InvalidReference` with the field, or `NeedsSandbox`."""
         options = Options(
             tools=_toolbox(reference.tools),
             lenient=reference.parse == "lenient",
             decode_strings=reference.string_args == "decode",
         )
         context = Context(options=options, f1=reference.reward == "f1")
-        judge = prepare_expectation(reference.expect, context, "expect")
+        check = prepare_expectation(reference.expect, context, "expect")
         if runs_programs(reference.expect):
             require_slot()
-        return ToolSpec(reference=reference, options=options, judge=judge, wall_s=wall_s_of(reference.expect))
+        return ToolSpec(reference=reference, options=options, check=check, wall_s=wall_s_of(reference.expect))
 
     def wall_s(self, spec: ToolSpec) -> float | None:
-        """None, but where programs are run."""
+        """Return the time limit of the row's programs, or None if there are none."""
         return spec.wall_s
 
     def verify(self, spec: ToolSpec, candidate: Candidate) -> Verdict:
-        """Read, then judge. Raises `InvalidItem` where the row needs a `final_state` and none was recorded."""
+        """Read the completion, then check it. Raises `InvalidItem` if the row needs a `final_state` and none was
+        recorded.
+        """
         reference = spec.reference
         reply = read(
             candidate,
@@ -70,7 +72,7 @@ class ToolVerifier(Verifier[ToolReference, ToolSpec]):
             options=spec.options,
             keep_thinking=reference.think == "keep",
         )
-        outcome = spec.judge(reply, candidate)
+        outcome = spec.check(reply, candidate)
         return _verdict(outcome, reply, candidate)
 
 
@@ -98,14 +100,14 @@ def _explanation(reply: Reply) -> Mapping[str, Any]:
 
 
 def _toolbox(entries: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Tool] | None:
-    """The declared tools by name. Raises `InvalidReference`."""
+    """Return the declared tools by name. Raises `InvalidReference`."""
     if entries is None:
         return None
     tools: dict[str, Tool] = {}
     for index, entry in enumerate(entries):
         tool = _tool(entry, f"tools.{index}")
         if tool.name in tools:
-            raise InvalidReference("a name that is declared twice", field=f"tools.{index}.name")
+            raise InvalidReference("the name is declared twice", field=f"tools.{index}.name")
         tools[tool.name] = tool
     return tools
 
@@ -113,8 +115,8 @@ def _toolbox(entries: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Tool] 
 def _tool(entry: Mapping[str, Any], field: str) -> Tool:
     function = entry.get("function", entry)
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str) or not function["name"]:
-        raise InvalidReference("a tool has a name", field=f"{field}.name")
+        raise InvalidReference("a tool must have a name", field=f"{field}.name")
     parameters, read_only = function.get("parameters"), entry.get("read_only", function.get("read_only", False))
     if not isinstance(parameters or {}, Mapping) or not isinstance(read_only, bool):
-        raise InvalidReference("parameters is an object, read_only a boolean", field=field)
+        raise InvalidReference("parameters must be an object, read_only a boolean", field=field)
     return Tool(name=function["name"], parameters=parameters or {}, read_only=read_only)

@@ -1,14 +1,14 @@
-"""The syntaxes of tool calls in text, one reader each, and the rule of `auto`.
+"""The syntaxes of tool calls in text: one reader each, and the detection of `auto`.
 
-A reader moves through a `Reading` and leaves calls and failed attempts in it. It never raises because
-of what a text contains, and never repairs by guessing.
+A reader moves through a `Reading` and records calls and failed attempts in it. It never raises because of a text's
+content, and never repairs by guessing.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-from assay.verifiers.tool.attempts import Attempt, Enough, Options
+from assay.verifiers.tool.attempts import Attempt, Options, ReadLimitReached
 from assay.verifiers.tool.scanner import Reading
 from assay.verifiers.tool.syntaxes.auto import read_auto
 from assay.verifiers.tool.syntaxes.table import READERS
@@ -17,13 +17,13 @@ __all__ = ["READERS", "read_text"]
 
 
 def read_text(text: str, syntax: str, options: Options, *, start: int = 0) -> list[Attempt]:
-    """The calls and failed attempts that `text` holds from `start` on, in order."""
+    """Return the calls and failed attempts in `text` from `start` on, in order."""
     if syntax == "auto":
         return read_auto(text, options, start)
     reader = READERS.get(syntax)
     if reader is None:
         return []
     reading = Reading(text, options, start=start)
-    with suppress(Enough):
+    with suppress(ReadLimitReached):
         reader(reading)
     return reading.attempts

@@ -1,5 +1,5 @@
 """Calls as JSON arrays: `[TOOL_CALLS] [{…}]` and `[TOOL_CALLS]name[ARGS]{…}` (Mistral), and a bare array of
-`{"name", "arguments"}` (xLAM, APIGen), which only a row's `syntax` can tell from a JSON answer.
+`{"name", "arguments"}` (xLAM, APIGen), which only the row's `syntax` distinguishes from a JSON answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CALL_KEYS = ("name", "arguments")
 
 
 def mistral(reading: Reading) -> None:
-    """Everything that `[TOOL_CALLS]` begins outside of `[THINK]`; text before and after is free."""
+    """Read every `[TOOL_CALLS]` outside `[THINK]`; other text is ignored."""
     if reading.text[reading.at :].lstrip().startswith(_THINK[0]) and not reading.find(_THINK[1]):
         return
     while reading.find(_MARK):
@@ -43,7 +43,7 @@ def _named(reading: Reading) -> Attempt:
 
 
 def array(reading: Reading, start: int) -> None:
-    """A JSON array of calls that stands here; one attempt that failed if it is none."""
+    """Read the JSON array of calls at the cursor; anything else is one failed attempt."""
     try:
         values = reading.json()
     except Fault as fault:
@@ -59,7 +59,7 @@ def array(reading: Reading, start: int) -> None:
 
 
 def xlam(reading: Reading) -> None:
-    """Every array of objects that are calls; `[]` and other arrays are no calls."""
+    """Read every array of objects that are calls; `[]` and other arrays are not calls."""
     if _CALLS.search(reading.text, reading.at) is None:
         _lone_object(reading)
         return
@@ -81,7 +81,7 @@ def _is_call(value: Any) -> bool:
 
 
 def _lone_object(reading: Reading) -> None:
-    """A call without its array is a failed attempt, not an answer."""
+    """Record a call outside an array as a failed attempt: it is not an answer."""
     reading.skip_space()
     text = reading.text[reading.at : reading.at + 1000]
     if text.startswith("{") and all(f'"{key}"' in text for key in _CALL_KEYS):

@@ -1,11 +1,11 @@
-"""`syntax: auto`: the marks in a text say which syntaxes it is in.
+"""`syntax: auto`: detect the syntaxes of a text by their marks.
 
-Each syntax whose mark stands in the text is read by its own reader, the one whose mark comes first before the others.
-What is inside a call that was read is data to the later readers; everything else is not: a mark that leads to
-no call hides none. So a text of several syntaxes has all their calls, in the order of their places.
+Each syntax whose mark occurs in the text is read by its own reader, in the order of the first marks. The inside of a
+call that was read is data to later readers; everything else is read again, so a mark that leads to no call hides none.
+A text in several syntaxes therefore gives all their calls, in the order of their positions.
 
-Without a mark, only what names a declared tool at once is taken for a call: JSON (Llama 3) that the text begins
-with, whatever the order of its keys, and a bracket of Python calls. A bare JSON array is an answer, never calls.
+Without a mark, only text that names a declared tool at once is taken as a call: JSON (Llama 3) at the start of the
+text, with keys in any order, and a bracket of Python calls. A bare JSON array is an answer, never calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
-from assay.verifiers.tool.attempts import Attempt, Enough, Fault, Options
+from assay.verifiers.tool.attempts import Attempt, Fault, Options, ReadLimitReached
 from assay.verifiers.tool.literals import NAME
 from assay.verifiers.tool.scanner import Reading
 from assay.verifiers.tool.syntaxes.table import READERS
@@ -47,15 +47,15 @@ _HINTS = {
     "pythonic": ("[", "<function_calls>", "<|tool_call_start|>", "<|python_"),
     "llama3_json": ("<|python_tag|>",),
 }
-"""Plain text without which a mark cannot be there: looked for first, since that is quicker."""
+"""Plain text that must occur for a mark to match; searched first because it is faster."""
 _PYTHON = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(")
 _NAME = re.compile(r"[\"']name[\"']\s*+:\s*+[\"']([^\"'\n]*+)[\"']")
 _READ = "\0"
-"""Stands for each character of a call that was read: no reader knows it."""
+"""Replaces each character of a call that was read; no reader recognises it."""
 
 
 def read_auto(text: str, options: Options, start: int = 0) -> list[Attempt]:
-    """The calls and failed attempts of every syntax that `text` is in from `start` on, in order."""
+    """Return the calls and failed attempts of every syntax in `text` from `start` on, in order."""
     waiting = {syntax for syntax, hints in _HINTS.items() if any(hint in text for hint in hints)}
     if _begins_as_call(text, options, start):
         attempts, rest = _read("llama3_json", text, options, start)
@@ -71,9 +71,9 @@ def read_auto(text: str, options: Options, start: int = 0) -> list[Attempt]:
 
 
 def _read(syntax: str, text: str, options: Options, start: int) -> tuple[list[Attempt], str]:
-    """The attempts in one syntax, and the text without the calls among them."""
+    """Return the attempts in one syntax, and the text without the calls among them."""
     reading = Reading(text, options, start=start)
-    with suppress(Enough):
+    with suppress(ReadLimitReached):
         READERS[syntax](reading)
     spans = sorted({attempt.span for attempt in reading.attempts if attempt.ok and attempt.span})
     return reading.attempts, _without(text, spans)
@@ -92,13 +92,13 @@ def _place(attempt: Attempt) -> int:
 
 
 def _inside_a_failure(attempt: Attempt, earlier: list[Attempt]) -> bool:
-    """Whether a failed attempt begins where another reader's failed: it is one attempt, read twice."""
+    """Return whether a failed attempt starts inside another reader's failed attempt: one attempt, read twice."""
     failed = (other.span for other in earlier if not other.ok and other.span)
     return any(first <= _place(attempt) < last for first, last in failed)
 
 
 def _mark(syntax: str, text: str, options: Options, start: int) -> int:
-    """Where the first mark of a syntax stands; -1 if there is none."""
+    """Return the position of the first mark of a syntax, or -1."""
     found = _MARKS[syntax].search(text, start)
     at = found.start() if found else -1
     if syntax != "pythonic" or options.tools is None:
@@ -108,7 +108,7 @@ def _mark(syntax: str, text: str, options: Options, start: int) -> int:
 
 
 def _begins_as_call(text: str, options: Options, start: int) -> bool:
-    """Whether the text begins with JSON, whole or broken, that names a declared tool as a call does."""
+    """Return whether the text starts with JSON, whole or broken, that names a declared tool as a call would."""
     probe = Reading(text, options, start=start)
     probe.skip_space()
     if options.tools is None or not text.startswith("{", probe.at):

@@ -1,10 +1,10 @@
-"""Calls of gpt-oss: messages on the commentary channel that are addressed to a function.
+"""Calls of gpt-oss: messages on the commentary channel addressed to a function.
 
     <|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>
     <|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}<|call|>
 
-The text may start where the template stopped, within a header. A recipient on another channel is no call. `<|call|>`
-ends generation, and is often cut off with it: the end of the text stands for it.
+The text may start inside a header, where the template stopped. A recipient on another channel is not a call. `<|call|>`
+ends generation and is often cut off with it, so the end of the text may replace it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ENDS = ("<|call|>", "<|end|>", "<|start|>")
 
 
 def harmony(reading: Reading) -> None:
-    """Every message that is addressed to a function on the commentary channel."""
+    """Read every message on the commentary channel addressed to a function."""
     while found := _HEADER.search(reading.text, reading.at):
         name = _called(found)
         if name is None:
@@ -41,7 +41,7 @@ def harmony(reading: Reading) -> None:
 
 
 def _cut_off(reading: Reading) -> None:
-    """The text may end within a header: one that is already addressed to a function is a failed attempt."""
+    """Record a failed attempt if the text ends inside a header that already names a function."""
     found = _HEADER_END.search(reading.text, reading.at)
     if found and _called(found) is not None:
         reading.at = len(reading.text)
@@ -49,7 +49,7 @@ def _cut_off(reading: Reading) -> None:
 
 
 def _called(header: re.Match[str]) -> str | None:
-    """The function that a message is for; None if it is no call."""
+    """Return the function that a message is for, or None if it is not a call."""
     words = header["channel"].split()
     recipient = _RECIPIENT.search(f"{header['role'] or ''} {header['channel']}")
     if not words or words[0] != "commentary" or not recipient or not recipient[1].startswith(_FUNCTION):

@@ -16,7 +16,7 @@ _PYTHON_TAG = "<|python_tag|>"
 
 
 def hermes(reading: Reading) -> None:
-    """Every `<tool_call>` block; text outside of blocks is free."""
+    """Read every `<tool_call>` block; text outside blocks is ignored."""
     while reading.find(_OPEN):
         reading.attempt(lambda: _block(reading), resume=_CLOSE, again=_OPEN)
 
@@ -32,7 +32,7 @@ def _block(reading: Reading) -> Attempt:
 
 
 def call_of(reading: Reading, value: Any, start: int, key: str) -> Attempt:
-    """The call that a JSON object with `name` and `key` is. Raises `Fault`."""
+    """Return the call in a JSON object with `name` and `key`. Raises `Fault`."""
     if not isinstance(value, dict):
         raise Fault("markup")
     if len(value.keys() & {"arguments", "parameters"}) > 1:
@@ -42,9 +42,9 @@ def call_of(reading: Reading, value: Any, start: int, key: str) -> Attempt:
 
 
 def llama3_json(reading: Reading) -> None:
-    """Objects from the start, and after each `<|python_tag|>`; other text is ignored.
+    """Read objects at the start and after each `<|python_tag|>`; other text is ignored.
 
-    Without the tag, an object that has no `name` and `parameters` is text, not a failed attempt.
+    Without the tag, an object without `name` and `parameters` is text, not a failed attempt.
     """
     reading.skip_space()
     if reading.text.startswith("{", reading.at) and _looks_like_call(reading):
@@ -60,7 +60,7 @@ def llama3_json(reading: Reading) -> None:
 
 
 def _objects(reading: Reading) -> None:
-    """The object that stands here, and those that `;` joins to it."""
+    """Read the object at the cursor, and those joined to it by `;`."""
     while reading.attempt(lambda: _object(reading)):
         reading.skip_space()
         if not reading.take(";"):
@@ -78,9 +78,9 @@ def _object(reading: Reading) -> Attempt:
 
 
 def _looks_like_call(reading: Reading) -> bool:
-    """Whether the object here is a call or a broken one; moves over it if it is neither.
+    """Return whether the object at the cursor is a call or a broken one; move past it if it is neither.
 
-    A call is JSON with both keys; a broken one is no JSON, but has a name.
+    A call is JSON with both keys; a broken one is not JSON but has a name.
     """
     probe = Reading(reading.text, reading.options, start=reading.at)
     try:

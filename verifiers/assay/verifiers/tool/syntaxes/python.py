@@ -1,8 +1,8 @@
-"""Calls in Python's syntax: `[f(a=1), g(b=[2])]` (Llama 4), with the marks that LFM2 puts around them, and one call a
-line between `<function_calls>` tags (Olmo 3).
+"""Calls in Python syntax: `[f(a=1), g(b=[2])]` (Llama 4), also inside LFM2's marks, and one call per line between
+`<function_calls>` tags (Olmo 3).
 
-A bracket begins calls where it begins a line or names a declared tool; elsewhere it is prose. A mark without calls is
-a failed attempt.
+A bracket starts calls if it starts a line or names a declared tool; elsewhere it is prose. A mark without calls is a
+failed attempt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BETWEEN = re.compile(r"[\s,]*+")
 
 
 def pythonic(reading: Reading) -> None:
-    """Every bracket, or pair of tags, that holds calls."""
+    """Read every bracket, or pair of tags, that holds calls."""
     while found := _START.search(reading.text, reading.at):
         reading.at = found.start()
         if found[0] == _TAG:
@@ -36,7 +36,7 @@ def pythonic(reading: Reading) -> None:
 
 
 def _marked(reading: Reading, mark: str) -> None:
-    """Move over a mark and white space to the bracket that must follow."""
+    """Move past a mark and white space to the bracket that must follow."""
     start = reading.at
     reading.take(mark)
     reading.skip_space()
@@ -53,7 +53,7 @@ def _begins(reading: Reading, found: re.Match[str]) -> bool:
 
 
 def _calls(reading: Reading, close: str, start: int) -> None:
-    """Calls up to `close`, or up to the first that failed; what begins behind that one is looked at anew."""
+    """Read calls up to `close`, or up to the first that fails; the text after that one is scanned again."""
     commas, before = close == "]", len(reading.attempts)
     while True:
         reading.match(_BETWEEN)

@@ -1,10 +1,11 @@
-"""Calls between special tokens: DeepSeek V3 and V3.1, Kimi K2. A section holds calls, each with a mark at both ends.
+"""Calls between special tokens: DeepSeek V3 and V3.1, Kimi K2. A section holds calls, each between an opening and a
+closing mark.
 
     <｜tool▁call▁begin｜>function<｜tool▁sep｜>f\\n```json\\n{}\\n```<｜tool▁call▁end｜>     V3, R1
     <｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>                              V3.1
     <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>    Kimi K2
 
-A call outside of a section is a failed attempt, and so is a section without one; a section's own closing mark may be
+A call outside a section is a failed attempt, and so is a section without a call; a section's own closing mark may be
 missing after a call.
 """
 
@@ -27,17 +28,17 @@ _KIMI_ID = re.compile(r"\s*+([^\s<]++)\s*+")
 
 
 def deepseek_v3(reading: Reading) -> None:
-    """Calls of type `function` whose arguments stand in a fence."""
+    """Read calls of type `function` whose arguments are in a fence."""
     _sections(reading, _DEEPSEEK, _fenced)
 
 
 def deepseek_v31(reading: Reading) -> None:
-    """Calls whose arguments follow the name."""
+    """Read calls whose arguments follow the name."""
     _sections(reading, _DEEPSEEK, _plain)
 
 
 def kimi_k2(reading: Reading) -> None:
-    """Calls whose id holds the name."""
+    """Read calls whose id contains the name."""
     _sections(reading, _KIMI, _identified)
 
 
@@ -81,7 +82,7 @@ def _plain(reading: Reading, start: int) -> Attempt:
 
 
 def _identified(reading: Reading, start: int) -> Attempt:
-    """A call whose id is `functions.NAME:INDEX`; the name may hold colons itself."""
+    """Read a call whose id is `functions.NAME:INDEX`; the name may contain colons."""
     head = reading.match(_KIMI_ID)
     name, _, index = head[1].rpartition(":") if head else ("", "", "")
     if head is None or not name or not (index.isascii() and index.isdigit()):

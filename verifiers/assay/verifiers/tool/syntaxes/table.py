@@ -1,4 +1,4 @@
-"""Readers by the contract's name of their syntax. `openai` has none: its calls are no text."""
+"""Readers by syntax name of the contract. `openai` has none: its calls are not in text."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     <tool_call><function=f><parameter=k>v</parameter></function></tool_call>
     <tool_call>f<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>
 
-A value ends at a closing tag behind which the markup goes on, so a lone closing tag inside it is data, and in a value
-on lines of its own so are tags within a line; where that leaves two readings, the attempt failed. `typed` says what
-the text is worth.
+A value ends at a closing tag that is followed by further markup, so a lone closing tag inside a value is data; in a
+value on lines of its own, tags within a line are data too. If that leaves two readings, the attempt failed. `typed`
+converts the text to a value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AFTER_VALUE = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>))")
 
 
 def qwen3_xml(reading: Reading) -> None:
-    """Every `<tool_call>` block; a function outside of one is a failed attempt."""
+    """Read every `<tool_call>` block; a function outside a block is a failed attempt."""
     while True:
         block, bare = (reading.text.find(mark, reading.at) for mark in (_OPEN, "<function="))
         if block < 0 and bare < 0:
@@ -56,7 +56,7 @@ def _qwen(reading: Reading) -> Attempt:
 
 
 def _value(reading: Reading, end: re.Pattern[str], ambiguous: str) -> str:
-    """The text up to `end`, before which the cursor stops. Raises `Fault`."""
+    """Return the text up to `end`; the cursor stops before it. Raises `Fault`."""
     found = end.search(reading.text, reading.at)
     if not found:
         raise Fault("unclosed")
@@ -75,7 +75,7 @@ def _add(args: dict[str, Any], key: str, text: str, name: str, reading: Reading)
 
 
 def glm(reading: Reading) -> None:
-    """Every `<tool_call>` block of GLM-4.5 and 4.7, which differ in their newlines only."""
+    """Read every `<tool_call>` block of GLM-4.5 and 4.7, which differ only in their newlines."""
     while reading.find(_OPEN):
         reading.attempt(lambda: _glm(reading), resume=_CLOSE, again=_OPEN)
 
