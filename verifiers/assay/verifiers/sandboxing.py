@@ -48,9 +48,15 @@ def run_on_values(
     """Run `driver`, which gets `source` and `inputs` as JSON. Raises `SandboxUnavailable`."""
     payload = json.dumps({"source": source, "inputs": inputs}, ensure_ascii=True).encode()
     spec: RunSpec = python_program(
-        driver.encode(), stdin=payload, limits=limits, environment=environment, owner=owner, role="row",
-        outputs=1, output_bytes=FRAME_BYTES,
-    )  # fmt: skip
+        driver.encode(),
+        stdin=payload,
+        limits=limits,
+        environment=environment,
+        owner=owner,
+        role="row",
+        outputs=1,
+        output_bytes=FRAME_BYTES,
+    )
     try:
         return _ran(open_slot().run(spec))
     except SandboxError as error:

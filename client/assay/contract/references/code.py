@@ -28,7 +28,7 @@ class StdioTest(WireModel):
 
     stdin: str = Field("", description="Standard input.")
     expected_stdout: str | None = Field(
-        None, description="What it must print; may be left out only where a `checker` or `interactor` judges."
+        None, description="What it must print; may be left out only where a `checker` or `interactor` decides."
     )
 
 
@@ -61,8 +61,8 @@ class AssertsTest(WireModel):
     )
 
 
-class Judge(WireModel):
-    """A program of the row that judges (`checker`) or talks to (`interactor`) the candidate.
+class CheckerProgram(WireModel):
+    """A program of the row that checks the output (`checker`) or talks to the candidate (`interactor`).
 
     `testlib`: exit codes 0 right, 1 wrong, 2 ill-formed, 7 partial (points on stderr are ignored).
     A checker's argv: input, output, answer files; an interactor's: input, output, answer files, with the
@@ -72,7 +72,7 @@ class Judge(WireModel):
     """
 
     language: str = Field(description="Language of `source`; python for protocol `python`.")
-    source: str = Field(min_length=1, description="The judge's program.")
+    source: str = Field(min_length=1, description="Source of the checker.")
     protocol: Literal["testlib", "python"] = Field("testlib", description="How it is called and answers.")
 
 
@@ -95,8 +95,8 @@ class CodeReference(Reference):
         description="The program is the last code fence after the thinking, or the text as it stands.",
     )
     prefix: str = Field("", description="Code put before the extracted code, verbatim.")
-    checker: Judge | None = Field(None, description="Judges the output instead of a comparison.")
-    interactor: Judge | None = Field(None, description="Talks to the program while it runs, and judges.")
+    checker: CheckerProgram | None = Field(None, description="Checks the output instead of a comparison.")
+    interactor: CheckerProgram | None = Field(None, description="Talks to the program while it runs, and decides.")
     env: str = Field("plain", description="Package environment that the program may import from.")
     isolation: Literal["test", "shared"] = Field(
         "test", description="`shared` runs all tests in one process first; only a pass of all counts."
