@@ -64,8 +64,8 @@ class AssertsTest(ContractModel):
 class CheckerProgram(ContractModel):
     """A program of the row that checks the candidate's output (`checker`) or talks to the candidate (`interactor`).
 
-    `testlib`: exit codes 0 right, 1 wrong, 2 ill-formed, 7 partial (points on stderr are ignored). A checker's argv: input,
-    output, answer files; an interactor's: input, output, answer files, with the candidate on its stdin and stdout.
+    `testlib`: exit codes 0 right, 1 wrong, 2 ill-formed, 7 partial (points on stderr are ignored). A checker's argv:
+    input, output, answer files; an interactor's the same, with the candidate on its stdin and stdout.
     `python`: a checker defines `check(stdin, stdout, expected) -> bool` (all text), an interactor `interact(stdin,
     read, write) -> bool`: `read()` returns the candidate's next line or None, `write(text)` sends it text.
     """
