@@ -82,8 +82,8 @@ def measure(work: Callable[[], object], rounds: int, meter: Meter) -> tuple[floa
     return (meter.read() - cpu) / rounds * 1e3, (time.perf_counter() - wall) / rounds * 1e3
 
 
-def judged(verifier: CodeVerifier, code: str, **row: Any) -> Callable[[], None]:
-    """A call that judges `code` and insists on a pass."""
+def scored(verifier: CodeVerifier, code: str, **row: Any) -> Callable[[], None]:
+    """A call that scores `code` and insists on a pass."""
     reference = CodeReference.model_validate({"language": "python", "extract": "whole", **row})
     spec = verifier.prepare(reference)
 
@@ -102,9 +102,9 @@ def ours(settings: Settings, meter: Meter) -> list[list[object]]:
         spec = python_program(SOURCE.encode(), stdin=b"1 2\n")
         cases: list[tuple[str, Callable[[], object], int]] = [
             ("one run", lambda: slot.run(spec), 1),
-            ("one-test program", judged(verifier, SOURCE, mode="stdio", tests=io(1)), 1),
-            ("20 tests, isolated", judged(verifier, LONG, mode="stdio", tests=io(20)), 20),
-            ("20 tests, shared", judged(verifier, LONG, mode="stdio", tests=io(20), isolation="shared"), 20),
+            ("one-test program", scored(verifier, SOURCE, mode="stdio", tests=io(1)), 1),
+            ("20 tests, isolated", scored(verifier, LONG, mode="stdio", tests=io(20)), 20),
+            ("20 tests, shared", scored(verifier, LONG, mode="stdio", tests=io(20), isolation="shared"), 20),
             ("asserts unit, two jails", asserts_unit(slot), 1),
         ]
         for name, work, tests in cases:
@@ -119,8 +119,8 @@ def ours(settings: Settings, meter: Meter) -> list[list[object]]:
 
 
 def asserts_unit(slot: Slot) -> Callable[[], None]:
-    """A call that judges one unit of asserts, program and tests each in a jail."""
-    return judged(CodeVerifier(lambda: slot), FIB, mode="asserts", tests=[{"test_code": UNIT}])
+    """A call that scores one unit of asserts, program and tests each in a jail."""
+    return scored(CodeVerifier(lambda: slot), FIB, mode="asserts", tests=[{"test_code": UNIT}])
 
 
 def two_slots(
@@ -188,16 +188,43 @@ def _bubblewrap(built: image.Image, python: str) -> list[str]:
     folders = [str(built.python), "/usr", "/lib", "/lib64"]
     binds = [word for folder in folders for word in ("--ro-bind", folder, folder)]
     loader = [f"{built.python}/shared/{built.loader}", "--library-path", f"{built.python}/shared", python]
-    return [*binds, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all", "--die-with-parent",
-            *loader, "-S", "-c", SOURCE]  # fmt: skip
+    return [
+        *binds,
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--unshare-all",
+        "--die-with-parent",
+        *loader,
+        "-S",
+        "-c",
+        SOURCE,
+    ]
 
 
 def _nsjail(built: image.Image) -> list[str]:
     mounts = [f"{built.root}:/", f"{built.python}:/opt/python"]
     mounts += [f"{built.python}/shared:{folder}" for folder in built.library_folders]
     binds = [word for mount in mounts for word in ("-R", mount)]
-    return ["-Mo", "-Q", "--disable_proc", *binds, "-T", "/box", "--rlimit_as", "2048", "--iface_no_lo", "--",
-            built.executable, "-S", "-c", SOURCE]  # fmt: skip
+    return [
+        "-Mo",
+        "-Q",
+        "--disable_proc",
+        *binds,
+        "-T",
+        "/box",
+        "--rlimit_as",
+        "2048",
+        "--iface_no_lo",
+        "--",
+        built.executable,
+        "-S",
+        "-c",
+        SOURCE,
+    ]
 
 
 def numpy_rows(meter: Meter) -> list[list[object]]:

@@ -30,7 +30,7 @@ from assay.trainer_adapter.grpo.kernels import logits as kernel  # noqa: E402
 from assay.trainer_adapter.grpo.kernels.inplace import in_place_loss  # noqa: E402
 from assay.trainer_adapter.grpo.kernels.linear import fused_loss  # noqa: E402
 from assay.trainer_adapter.grpo.objective.backend import token_logp  # noqa: E402
-from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, loss_of  # noqa: E402
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec, loss_of  # noqa: E402
 from assay.trainer_adapter.grpo.objective.presets import PRESETS  # noqa: E402
 from assay.trainer_adapter.grpo.objective.segments import offsets_of  # noqa: E402
 
@@ -48,11 +48,11 @@ START = time.monotonic()
 
 @dataclass(frozen=True)
 class Case:
-    """Logits, tokens and rows: sequences of equal lengths, of which `live` have an advantage."""
+    """Logits, tokens and inputs: sequences of equal lengths, of which `live` have an advantage."""
 
     logits: torch.Tensor
     tokens: torch.Tensor
-    rows: Rows
+    inputs: LossInputs
 
 
 def case(count: int, vocab: int, *, live: float = 1.0, length: int = 4, dtype: torch.dtype = torch.bfloat16) -> Case:
@@ -72,7 +72,7 @@ def case(count: int, vocab: int, *, live: float = 1.0, length: int = 4, dtype: t
     )
     old = logp + 0.1 * torch.randn_like(logp)
     offsets = offsets_of(torch.full((sequences,), length, device=DEVICE))
-    return Case(logits, tokens, Rows(offsets, old, a.repeat_interleave(length), ones, ones * 0))
+    return Case(logits, tokens, LossInputs(offsets, old, a.repeat_interleave(length), ones, ones * 0))
 
 
 # --- correctness -----------------------------------------------------------------------------------
@@ -84,32 +84,34 @@ def check() -> None:
     for name, preset in PRESETS.items():
         for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 2e-2)):
             one = case(16, vocab, live=0.75, dtype=dtype)
-            rows = replace(one.rows, ref=one.rows.old - 0.1, kl=one.rows.pg * 0.1)
-            want, right = _fp64(one.logits.double(), one.tokens, rows, preset.loss)
+            inputs = replace(one.inputs, ref=one.inputs.old - 0.1, w_kl=one.inputs.w_pg * 0.1)
+            want, right = _fp64(one.logits.double(), one.tokens, inputs, preset.loss)
             z = one.logits.clone().requires_grad_()
-            loss, _ = in_place_loss(z * 1, one.tokens, rows, preset.loss, temperature=0.9)
+            loss, _ = in_place_loss(z * 1, one.tokens, inputs, preset.loss, temperature=0.9)
             loss.backward()
             _same(f"{name} {dtype} logits", loss, want, z.grad, right, tolerance)
         hidden = torch.randn(16, width, device=DEVICE)
         weight = torch.randn(vocab, width, device=DEVICE) / width**0.5
         h, w = hidden.double().requires_grad_(), weight.double().requires_grad_()
-        want = loss_of(token_logp(h @ w.t(), one.tokens, temperature=0.9)[0], _wide(rows), preset.loss)[0]
+        want = loss_of(token_logp(h @ w.t(), one.tokens, temperature=0.9)[0], _wide(inputs), preset.loss)[0]
         want.backward()
         h32, w32 = hidden.requires_grad_(), weight.requires_grad_()
-        loss, _ = fused_loss(h32, w32, one.tokens, rows, preset.loss, temperature=0.9, chunk=8)
+        loss, _ = fused_loss(h32, w32, one.tokens, inputs, preset.loss, temperature=0.9, chunk=8)
         loss.backward()
         _same(f"{name} fused", loss, want, h32.grad, h.grad, 5e-3)
         _same(f"{name} fused", loss, want, w32.grad, w.grad, 5e-3)
     print(f"correct: {len(PRESETS)} algorithms x logits fp32, bf16, fused head, against fp64", flush=True)
 
 
-def _wide(rows: Rows) -> Rows:
-    return replace(rows, **{n: v.double() for n, v in vars(rows).items() if v is not None and v.is_floating_point()})
+def _wide(inputs: LossInputs) -> LossInputs:
+    return replace(
+        inputs, **{n: v.double() for n, v in vars(inputs).items() if v is not None and v.is_floating_point()}
+    )
 
 
-def _fp64(logits: torch.Tensor, tokens: torch.Tensor, rows: Rows, spec: LossSpec) -> tuple[torch.Tensor, Any]:
+def _fp64(logits: torch.Tensor, tokens: torch.Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[torch.Tensor, Any]:
     z = logits.requires_grad_()
-    loss = loss_of(token_logp(z, tokens, temperature=0.9)[0], _wide(rows), spec)[0]
+    loss = loss_of(token_logp(z, tokens, temperature=0.9)[0], _wide(inputs), spec)[0]
     loss.backward()
     return loss, z.grad
 
@@ -167,7 +169,7 @@ def line(label: str, ours: float, peers: dict[str, float | None]) -> None:
 
 
 def given_logits(count: int, vocab: int) -> None:
-    """Forward, backward and both, logits given, all rows live."""
+    """Forward, backward and both, logits given, all tokens with a gradient."""
     one = case(count, vocab)
     source, buffer = one.logits, one.logits.clone()
 
@@ -180,7 +182,7 @@ def given_logits(count: int, vocab: int) -> None:
     read = milliseconds(lambda: source.sum())
     forward = milliseconds(lambda: kernel.forward(source, one.tokens, temperature=1.0))
     backward = milliseconds(lambda: kernel.backward_(buffer, one.tokens, stats.lse, slope, temperature=1.0), reset)
-    both = milliseconds(lambda: kernel.both_(buffer, one.tokens, one.rows, DAPO, temperature=1.0), reset)
+    both = milliseconds(lambda: kernel.both_(buffer, one.tokens, one.inputs, DAPO, temperature=1.0), reset)
     line(f"forward {count} x {vocab}", forward, {"one read": read, "TRL": attempt("TRL", lambda: trl(one, "forward"))})
     line(f"backward {count} x {vocab}", backward, {"copy": copy, "TRL": attempt("TRL", lambda: trl(one, "backward"))})
     peers = {
@@ -193,7 +195,7 @@ def given_logits(count: int, vocab: int) -> None:
     for share in SHARES[1:]:
         part = case(count, vocab, live=share)
         mine = milliseconds(
-            lambda part=part: kernel.both_(buffer, part.tokens, part.rows, DAPO, temperature=1.0), reset
+            lambda part=part: kernel.both_(buffer, part.tokens, part.inputs, DAPO, temperature=1.0), reset
         )  # type: ignore[misc]
         line(f"both, {share:.0%} of sequences live", mine, {"all live": both})
 
@@ -206,7 +208,7 @@ def trl(one: Case, part: str) -> float:
 
     def forward() -> torch.Tensor:
         logp = selective_log_softmax_and_entropy(z[None], one.tokens[None])[0][0]
-        return loss_of(logp, one.rows, DAPO)[0]
+        return loss_of(logp, one.inputs, DAPO)[0]
 
     if part == "forward":
         return milliseconds(forward)
@@ -220,13 +222,13 @@ def liger(one: Case) -> float:
     """Liger's Triton loss; it wants a position more than there are tokens."""
     from liger_kernel.ops.grpo_loss import GrpoLossFunction
 
-    sequences, length = one.rows.offsets.numel() - 1, 4
+    sequences, length = one.inputs.offsets.numel() - 1, 4
     vocab = one.logits.shape[1]
     padded = torch.zeros(sequences, length + 1, vocab, device=DEVICE, dtype=one.logits.dtype)
     padded[:, :length] = one.logits.view(sequences, length, vocab)
-    tokens, old = one.tokens.view(sequences, length), one.rows.old
+    tokens, old = one.tokens.view(sequences, length), one.inputs.old
     assert old is not None
-    a = one.rows.advantages.view(sequences, length)[:, 0].contiguous()
+    a = one.inputs.advantages.view(sequences, length)[:, 0].contiguous()
     z = padded.requires_grad_()
 
     def both() -> None:
@@ -247,7 +249,7 @@ def compiled(one: Case) -> float:
     @torch.compile
     def loss(z: torch.Tensor) -> torch.Tensor:
         logp = torch.log_softmax(z.float(), -1).gather(-1, one.tokens[:, None])[:, 0]
-        return loss_of(logp, one.rows, DAPO)[0]
+        return loss_of(logp, one.inputs, DAPO)[0]
 
     def both() -> None:
         loss(z).backward()
@@ -260,20 +262,20 @@ def compiled(one: Case) -> float:
 def fused(count: int, vocab: int, share: float) -> None:
     """The head and the loss together, forward and backward."""
     one = case(count, vocab, live=share)
-    rows, tokens = one.rows, one.tokens
+    inputs, tokens = one.inputs, one.tokens
     del one
     h = torch.randn(count, WIDTH, device=DEVICE, dtype=torch.bfloat16).requires_grad_()
     w = (torch.randn(vocab, WIDTH, device=DEVICE, dtype=torch.bfloat16) / WIDTH**0.5).requires_grad_()
 
     def ours() -> None:
-        fused_loss(h, w, tokens, rows, DAPO, temperature=1.0)[0].backward()
+        fused_loss(h, w, tokens, inputs, DAPO, temperature=1.0)[0].backward()
         h.grad = w.grad = None
 
     def theirs() -> None:
         from trl.kernels.chunked_logprob import ChunkedLogProbFunction
 
         logp = ChunkedLogProbFunction.apply(h, w, None, tokens, 1.0, 32768, None, 1.0, ("entropy",))[0]
-        loss_of(logp, rows, DAPO)[0].backward()
+        loss_of(logp, inputs, DAPO)[0].backward()
         h.grad = w.grad = None
 
     def products() -> None:

@@ -1,4 +1,4 @@
-"""A window of packed rows over a tiny real model, so that invariances are tested on gradients of parameters."""
+"""A window of packed tokens over a tiny real model, so that invariances are tested on gradients of parameters."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.objective.advantages import group_advantages
-from assay.trainer_adapter.grpo.objective.losses import Rows, loss_of
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, loss_of
 from assay.trainer_adapter.grpo.objective.presets import Preset
 from assay.trainer_adapter.grpo.objective.segments import lengths_of, offsets_of, spread
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
@@ -27,14 +27,14 @@ class Window:
     offsets: Tensor
 
     def take(self, index: list[int]) -> "Window":
-        rows = torch.cat([torch.arange(int(self.offsets[i]), int(self.offsets[i + 1])) for i in index])
+        tokens = torch.cat([torch.arange(int(self.offsets[i]), int(self.offsets[i + 1])) for i in index])
         return replace(
             self,
             lengths=self.lengths[index],
-            context=self.context[rows],
-            tokens=self.tokens[rows],
-            old=self.old[rows],
-            ref=self.ref[rows],
+            context=self.context[tokens],
+            tokens=self.tokens[tokens],
+            old=self.old[tokens],
+            ref=self.ref[tokens],
             advantages=self.advantages[index],
             offsets=offsets_of(self.lengths[index]),
         )
@@ -62,12 +62,14 @@ def head(dtype: torch.dtype) -> Tensor:
     return torch.randn(WIDTH, VOCAB, generator=torch.Generator().manual_seed(7), dtype=torch.float64).to(dtype)
 
 
-def rows_of(part: Window, preset: Preset, whole: Totals, *, beta: float = 0.1, ranks: int = 1) -> Rows:
+def inputs_of(part: Window, preset: Preset, whole: Totals, *, beta: float = 0.1, ranks: int = 1) -> LossInputs:
     weights = token_weights(
         part.offsets, whole, normaliser=preset.normaliser, keep=torch.ones(len(part.lengths), dtype=torch.bool),
         max_tokens=MAX_TOKENS, beta=beta, ranks=ranks, dtype=part.old.dtype,
     )  # fmt: skip
-    return Rows(part.offsets, part.old, spread(part.advantages, part.offsets), weights.pg, weights.kl, part.ref)
+    return LossInputs(
+        part.offsets, part.old, spread(part.advantages, part.offsets), weights.w_pg, weights.w_kl, part.ref
+    )
 
 
 def whole_of(part: Window) -> Totals:
@@ -92,11 +94,11 @@ def gradient(parts: list[Window], preset: Preset, whole: Totals, *, ranks: int =
     weight = head(parts[0].old.dtype).requires_grad_()
     total = 0.0
     for part in parts:
-        loss, _ = loss_of(logp_of(part, weight), rows_of(part, preset, whole, ranks=ranks), preset.loss)
+        loss, _ = loss_of(logp_of(part, weight), inputs_of(part, preset, whole, ranks=ranks), preset.loss)
         loss.backward()
         total += float(loss.detach())
     assert weight.grad is not None
     return total, weight.grad
 
 
-__all__ = ["gradient", "head", "lengths_of", "logp_of", "near_old", "rows_of", "whole_of", "window"]
+__all__ = ["gradient", "head", "inputs_of", "lengths_of", "logp_of", "near_old", "whole_of", "window"]

@@ -148,7 +148,7 @@ def test_forced_tokens_are_no_rows_of_a_batch(policy: Policy) -> None:
     found = sample(policy, wanted, thinking=thinking, max_tokens=6)
     entries = [Entry(one, wanted[0].prompt.ids, 0.0, True) for one in found]
     (batch,) = micro_batches(entries, micro_tokens=4096, pad_id=0, device=policy.device)
-    assert len(batch.rows) == sum(sum(one.mask) for one in found) < sum(one.tokens for one in found)
+    assert len(batch.positions) == sum(sum(one.mask) for one in found) < sum(one.tokens for one in found)
     assert not batch.rollout.isnan().any()
 
 

@@ -13,7 +13,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from assay.trainer_adapter.grpo.objective.losses import loss_of
 from assay.trainer_adapter.grpo.objective.presets import PRESETS
 
-from ._window import gradient, head, logp_of, near_old, rows_of, whole_of, window
+from ._window import gradient, head, inputs_of, logp_of, near_old, whole_of, window
 
 DTYPES = {torch.float64: 1e-6, torch.float32: 1e-4}
 EVERY = [(name, dtype) for name in PRESETS for dtype in DTYPES]
@@ -100,7 +100,7 @@ def test_padding_of_a_real_model_changes_nothing(name: str) -> None:
     for width in (None, 24):
         model.zero_grad()
         every = torch.cat([logp(i, width or 3 + int(part.lengths[i])) for i in range(4)])
-        loss_of(every, rows_of(part, preset, whole_of(part)), preset.loss)[0].backward()
+        loss_of(every, inputs_of(part, preset, whole_of(part)), preset.loss)[0].backward()
         grads.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]))
     assert same(grads[1], grads[0], 1e-6)
 
@@ -116,5 +116,5 @@ def test_the_order_of_sequences_changes_nothing() -> None:
 def test_the_windows_hold_clipped_and_free_tokens() -> None:
     preset = PRESETS["dapo"]
     part = near_old(window(preset, dtype=torch.float64), head(torch.float64))
-    _, terms = loss_of(logp_of(part, head(torch.float64)), rows_of(part, preset, whole_of(part)), preset.loss)
+    _, terms = loss_of(logp_of(part, head(torch.float64)), inputs_of(part, preset, whole_of(part)), preset.loss)
     assert 0.05 < terms.clipped.double().mean() < 0.9

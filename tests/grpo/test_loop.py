@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from assay.client import ConfigurationError
+from assay.trainer_adapter.grpo.objective.batch import Entry
 from assay.trainer_adapter.grpo.run import checkpoint
 from assay.trainer_adapter.grpo.run.command import execute, read
 from assay.trainer_adapter.grpo.run.config import Run
@@ -24,7 +25,7 @@ from assay.trainer_adapter.grpo.run.evaluation import Alarm, pass_at_k
 from assay.trainer_adapter.grpo.run.loop import Training
 from assay.trainer_adapter.grpo.run.records import read_lines
 from assay.trainer_adapter.grpo.run.report import mean_of, page
-from assay.trainer_adapter.grpo.run.update import _Member, learning_rate
+from assay.trainer_adapter.grpo.run.update import learning_rate
 from assay.trainer_adapter.missing import Ungraded
 
 from ._tiny import judge_of, outage, policy_of, run_of
@@ -185,12 +186,10 @@ def test_skipping_samples_without_gradient_changes_no_gradient(
     saved = [line["work_saved"] for line in lines(base)]
     assert any(saved) and [line["zero_variance"] for line in lines(base)] == pytest.approx(saved, abs=0.1)
 
-    def everything(self: Any, group: Any, sample: Any, advantage: float, live: bool) -> _Member:
-        from assay.trainer_adapter.grpo.objective.batch import Entry
+    def everything(self: Any, entry: Entry, advantage: float, live: bool) -> None:
+        entry.advantage, entry.keep, entry.counted = advantage, True, True
 
-        return _Member(Entry(sample, group.draw.prompt.ids, advantage, True), False, True)
-
-    monkeypatch.setattr("assay.trainer_adapter.grpo.run.update.Learner._member", everything)
+    monkeypatch.setattr("assay.trainer_adapter.grpo.run.update.Learner.set_parts", everything)
     full = train(run_of(paths), tmp_path)
     assert [line["work_saved"] for line in full] == [0.0] * 4
     assert [line["grad_norm"] for line in full] == pytest.approx([line["grad_norm"] for line in lines(base)], rel=1e-4)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from assay.trainer_adapter.grpo.objective.correction import Ess, rollout_correction
-from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows, kl_in_reward, loss_of, terms_of
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec, kl_in_reward, loss_of, terms_of
 from assay.trainer_adapter.grpo.objective.presets import PRESETS
 from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_mean, segment_sum
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
@@ -16,12 +16,14 @@ F64 = torch.float64
 ALL = torch.tensor([True, True])
 
 
-def rows(change: list[float], advantage: list[float], lengths: list[int], ref: list[float] | None = None) -> Rows:
+def inputs_of(
+    change: list[float], advantage: list[float], lengths: list[int], ref: list[float] | None = None
+) -> LossInputs:
     offsets = offsets_of(torch.tensor(lengths))
     old = torch.full((len(change),), -2.0, dtype=F64)
     ones = torch.ones(len(change), dtype=F64)
     reference = None if ref is None else torch.tensor(ref, dtype=F64)
-    return Rows(offsets, old, torch.tensor(advantage, dtype=F64), ones, ones, reference)
+    return LossInputs(offsets, old, torch.tensor(advantage, dtype=F64), ones, ones, reference)
 
 
 def logp(change: list[float]) -> torch.Tensor:
@@ -29,7 +31,7 @@ def logp(change: list[float]) -> torch.Tensor:
 
 
 def policy(change: list[float], advantage: list[float], lengths: list[int], **spec: object) -> list[float]:
-    return terms_of(logp(change), rows(change, advantage, lengths), LossSpec(**spec)).pg.tolist()  # type: ignore[arg-type]
+    return terms_of(logp(change), inputs_of(change, advantage, lengths), LossSpec(**spec)).policy_loss.tolist()  # type: ignore[arg-type]
 
 
 def test_clip_higher_by_hand() -> None:
@@ -77,14 +79,14 @@ def test_gspo_token_has_the_value_and_gradient_of_gspo_where_advantages_are_a_se
     grads = []
     for ratio in ("sequence", "sequence_token"):
         at = logp(change)
-        loss_of(at, rows(change, advantage, lengths), LossSpec(ratio=ratio))[0].backward()  # type: ignore[arg-type]
+        loss_of(at, inputs_of(change, advantage, lengths), LossSpec(ratio=ratio))[0].backward()  # type: ignore[arg-type]
         grads.append(at.grad)
     assert torch.allclose(grads[0], grads[1])
 
 
 def test_cispo_keeps_the_gradient_of_clipped_tokens_and_its_cap_is_the_ratio_itself() -> None:
     at = logp([math.log(8.0), 0.0])
-    loss_of(at, rows([0, 0], [1.0, 1.0], [2]), LossSpec(surrogate="cispo", ratio_cap=5.0))[0].backward()
+    loss_of(at, inputs_of([0, 0], [1.0, 1.0], [2]), LossSpec(surrogate="cispo", ratio_cap=5.0))[0].backward()
     assert at.grad is not None and at.grad.tolist() == pytest.approx([-5.0, -1.0])
 
 
@@ -110,7 +112,7 @@ def test_a_ratio_beyond_exps_range_stays_finite(name: str) -> None:
     """TRL and Liger do not bound the log-ratio: exp(89) is inf in fp32, and inf * 0 is NaN."""
     assert not math.isfinite(float(torch.tensor(89.0).exp()))
     at = torch.tensor([-0.1, -0.2], requires_grad=True)
-    half = Rows(
+    half = LossInputs(
         torch.tensor([0, 2]), at.detach() - 100, torch.tensor([1.0, -1.0]), torch.ones(2), torch.ones(2), at * 0 - 200.0
     )
     loss_of(at, half, PRESETS[name].loss)[0].backward()
@@ -120,7 +122,7 @@ def test_a_ratio_beyond_exps_range_stays_finite(name: str) -> None:
 def test_kl_estimators_by_hand() -> None:
     q = [0.5, -0.3]
     for kl, want in {"k1": [-0.5, 0.3], "k2": [0.125, 0.045], "k3": [math.exp(x) - x - 1 for x in q]}.items():
-        got = terms_of(logp([0, 0]), rows([0, 0], [0, 0], [2], [-1.5, -2.3]), LossSpec(kl=kl)).kl  # type: ignore[arg-type]
+        got = terms_of(logp([0, 0]), inputs_of([0, 0], [0, 0], [2], [-1.5, -2.3]), LossSpec(kl=kl)).kl  # type: ignore[arg-type]
         assert got.tolist() == pytest.approx(want)
 
 
@@ -131,7 +133,9 @@ def test_k1_in_a_loss_has_no_gradient_on_average_and_with_correction_that_of_the
     truth = torch.autograd.grad((p.exp() * (p - ref)).sum(), z, retain_graph=True)[0]
     old = p.detach()
     for kl, corrected, right in (("k1", False, False), ("k2", False, True), ("k1", True, True), ("k3", True, True)):
-        seven = Rows(torch.tensor([0, 7]), old, torch.zeros(7, dtype=F64), torch.zeros(7, dtype=F64), old.exp(), ref)
+        seven = LossInputs(
+            torch.tensor([0, 7]), old, torch.zeros(7, dtype=F64), torch.zeros(7, dtype=F64), old.exp(), ref
+        )
         loss, _ = loss_of(p, seven, LossSpec(kl=kl, kl_correction=corrected))  # type: ignore[arg-type]
         got = torch.autograd.grad(loss, z, retain_graph=True)[0]
         assert torch.allclose(got, truth, atol=1e-9) == right, (kl, corrected)
@@ -151,7 +155,7 @@ def base(lengths: list[int], normaliser: str, *, counted: list[bool] | None = No
     keep = torch.ones(len(lengths), dtype=torch.bool)
     whole = totals(offsets, keep if counted is None else torch.tensor(counted))
     settings = {"keep": keep, "max_tokens": 10, **options}
-    return token_weights(offsets, whole, normaliser=normaliser, **settings).pg  # type: ignore[arg-type]
+    return token_weights(offsets, whole, normaliser=normaliser, **settings).w_pg  # type: ignore[arg-type]
 
 
 def test_normalisers_by_hand() -> None:
@@ -193,7 +197,7 @@ def test_fault_15_a_masked_mean_over_nothing_is_zero_and_not_nan() -> None:
     assert segment_mean(torch.tensor([1.0, 2.0]), offsets).tolist() == [1.5, 0.0]
     assert segment_sum(torch.zeros(0), torch.tensor([0, 0])).tolist() == [0.0]
     empty = token_weights(torch.tensor([0, 0]), Totals(0, 0), normaliser="sequence", keep=ALL[:1], max_tokens=4)
-    assert empty.pg.numel() == 0
+    assert empty.w_pg.numel() == 0
 
 
 def test_fault_15_padding_inside_a_mean_weakens_long_padded_rows() -> None:
@@ -213,7 +217,7 @@ def test_kept_out_sequences_weigh_nothing_and_kl_may_stay() -> None:
     got = token_weights(
         offsets, whole, normaliser="tokens", keep=torch.tensor([True, False]), kl_keep=ALL, max_tokens=4, beta=0.5
     )
-    assert got.pg.tolist() == [0.25, 0.25, 0.0, 0.0] and got.kl.tolist() == [0.125] * 4
+    assert got.w_pg.tolist() == [0.25, 0.25, 0.0, 0.0] and got.w_kl.tolist() == [0.125] * 4
 
 
 # --- the generator's policy ----------------------------------------------------------------------
@@ -261,5 +265,5 @@ def test_ess_adds_up_over_any_split_and_falls_with_one_heavy_weight() -> None:
 
 
 def test_dead_rows_are_those_without_any_gradient() -> None:
-    some = replace(rows([0] * 3, [0, 1, 1], [3]), kl=torch.zeros(3), pg=torch.tensor([1.0, 0.0, 1.0]))
-    assert some.dead.tolist() == [True, True, False]
+    some = replace(inputs_of([0] * 3, [0, 1, 1], [3]), w_kl=torch.zeros(3), w_pg=torch.tensor([1.0, 0.0, 1.0]))
+    assert some.zero_gradient.tolist() == [True, True, False]

@@ -86,7 +86,7 @@ def test_an_update_that_is_not_finite_is_skipped_and_is_null(
 def test_a_figure_that_is_not_finite_is_null_in_the_line(paths: dict[str, str], tmp_path: Path) -> None:
     training = Training(run_of(paths, "eval.every=0"), tmp_path, quiet=True)
     updated = Updated(grad_norms=[1.0])
-    updated.sums |= {"rows": 2.0, "loss": math.inf, "entropy": math.nan}
+    updated.sums |= {"tokens_seen": 2.0, "loss": math.inf, "entropy": math.nan}
     training._record(1, Collected(), updated, 0, {"update_s": 0.0, "step_s": 0.0})
     (line,) = read_lines(tmp_path / "metrics.jsonl")
     assert line["loss"] is None and line["entropy"] is None and line["grad_norm"] == 1.0 and line["graded"] is None

@@ -1,4 +1,4 @@
-"""A real supervisor and a slot of it; skipped with the reason where no backend works."""
+"""A slot of the session's supervisor, and a function that runs Python in it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from assay.sandbox import Limits, RunResult, Settings, Slot, Supervisor, Unavailable, python_program
-
-
-@pytest.fixture(scope="session")
-def supervisor() -> Iterator[Supervisor]:
-    try:
-        started = Supervisor.start(Settings(slots=6))
-    except Unavailable as reason:
-        pytest.skip(f"no sandbox here: {reason}")
-    with started:
-        yield started
+from assay.sandbox import Limits, RunResult, Slot, Supervisor, python_program
 
 
 @pytest.fixture(scope="module")

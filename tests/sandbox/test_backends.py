@@ -14,7 +14,7 @@ import pytest
 from assay.sandbox import Limits, Settings, Slot, Status, Supervisor, Unavailable, python_program
 from assay.sandbox.guest.zygote import hostzygote
 from assay.sandbox.host import backends, cgroups
-from assay.sandbox.host.seccomp import EPERM, assemble, parse_policy, policy_text
+from assay.sandbox.host.seccomp import EPERM, assemble, parse_profile, profile_text
 
 needs_landlock = pytest.mark.skipif(
     hostzygote.landlock_abi() < hostzygote.ABI_SCOPES_SIGNALS, reason="this kernel's landlock scopes no signals"
@@ -23,7 +23,8 @@ OPEN_BACKEND = """
 import os, sys, tempfile
 from pathlib import Path
 os.umask(0o022)
-from assay.sandbox import Settings, SandboxError, cgroups
+from assay.sandbox import Settings, SandboxError
+from assay.sandbox.host import cgroups
 from assay.sandbox.host.backends import open_backend
 try:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -39,10 +40,20 @@ except SandboxError as error:
 def in_shell(script: str, backend_list: str) -> str:
     """What `open_backend` says below `unshare`, where a shell line has broken something first."""
     done = subprocess.run(
-        [*script.split(), "sh", "-c", f'{BREAK.get(script, ":")} && exec "$0" -c "$1" "$2"', sys.executable,
-         OPEN_BACKEND, backend_list],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        [
+            *script.split(),
+            "sh",
+            "-c",
+            f'{BREAK.get(script, ":")} && exec "$0" -c "$1" "$2"',
+            sys.executable,
+            OPEN_BACKEND,
+            backend_list,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     if done.returncode != 0:
         pytest.skip(f"cannot break it here: {done.stderr.strip()[-200:]}")
     return done.stdout
@@ -137,8 +148,8 @@ def test_host_backends_leave_no_process_and_no_file(host_slot: Slot) -> None:
 
 
 def test_policies_parse_and_refuse_by_name() -> None:
-    base = parse_policy(policy_text())
-    merged = {rule.name: rule for rule in parse_policy(policy_text("landlock"), base=base)}
+    base = parse_profile(profile_text())
+    merged = {rule.name: rule for rule in parse_profile(profile_text("landlock"), base=base)}
     assert len(base) > 250 and len(assemble(base)) % 8 == 0
     assert merged["socket"].action & 0xFFFF == EPERM and merged["read"].action > EPERM << 16
 
@@ -146,17 +157,17 @@ def test_policies_parse_and_refuse_by_name() -> None:
 @pytest.mark.parametrize(
     "line", ["allow read", "permit 0 read", "allow 0 read arg9==1", "allow 0 read\neperm 0 read", "allow 0 read arg0=1"]
 )
-def test_a_policy_that_does_not_parse_is_named(line: str) -> None:
+def test_a_profile_that_does_not_parse_is_named(line: str) -> None:
     with pytest.raises(ValueError, match=r"read|system call"):
-        parse_policy(line)
+        parse_profile(line)
 
 
-def test_every_line_of_the_policy_names_a_real_call() -> None:
+def test_every_line_of_the_profile_names_a_real_call() -> None:
     header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
     if not header.exists():
         pytest.skip("no kernel headers here")
     numbers = dict(line.split()[1:3] for line in header.read_text().splitlines() if line.startswith("#define __NR_"))
     for name in ("x86_64", "landlock"):
-        for rule in parse_policy(policy_text(name)):
+        for rule in parse_profile(profile_text(name)):
             known = numbers.get(f"__NR_{rule.name}")
             assert known is None or int(known) == rule.number, rule.name

@@ -33,13 +33,13 @@ def slot(small: Supervisor) -> Iterator[Slot]:
 
 def test_more_owners_than_jails(slot: Slot) -> None:
     assert [slot.run(program(owner)).status for owner in "abcdaa"] == [Status.OK] * 6
-    assert len(slot._jails) <= 3
+    assert len(slot.jail_numbers) <= 3
 
 
 @pytest.mark.parametrize("limited", [True, False], ids=["limited", "without_control_groups"])
 def test_more_pairs_than_jails(slot: Slot, monkeypatch: pytest.MonkeyPatch, limited: bool) -> None:
-    ask = slot._ask_for
-    monkeypatch.setattr(slot, "_ask_for", lambda *a, **k: dataclasses.replace(ask(*a, **k), limited=limited))
+    request = slot.request_jail
+    monkeypatch.setattr(slot, "request_jail", lambda *a, **k: dataclasses.replace(request(*a, **k), limited=limited))
     for owner in "aba":
         results = slot.run_together([program(owner), program(owner, "tests")])
         assert [result.status for result in results] == [Status.OK] * 2

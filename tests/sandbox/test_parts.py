@@ -14,6 +14,17 @@ from assay.sandbox.host import parts
 
 LONG_AGO = time.time() - 90 * 86400
 
+USER = """
+import sys
+from pathlib import Path
+
+from assay.sandbox.host import parts
+
+parts.part(Path(sys.argv[1]), "root-1", lambda top: None)
+print(flush=True)
+sys.stdin.read()
+"""
+
 
 def fill(top: Path) -> None:
     (top / "file").write_text("content")
@@ -48,9 +59,7 @@ def test_what_nobody_has_used_for_long_is_swept(tmp_path: Path) -> None:
 
 
 def test_what_somebody_uses_is_kept_however_old(tmp_path: Path) -> None:
-    user = "import sys; from pathlib import Path; from assay.sandbox import parts; top = Path(sys.argv[1])"
-    user += "\nparts.part(top, 'root-1', lambda top: None); print(flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", user, str(tmp_path)]
+    command = [sys.executable, "-c", USER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline()
         parts.sweep(age(tmp_path / "root-1").parent)

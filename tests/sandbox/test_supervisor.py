@@ -31,9 +31,9 @@ SLEEP = python_program(b"import time\ntime.sleep(30)", limits=Limits(wall_s=40))
 HELLO = python_program(b"print('hello')")
 
 
-def start() -> Supervisor:
+def start(**fields: int) -> Supervisor:
     try:
-        return Supervisor.start(Settings(slots=2))
+        return Supervisor.start(Settings(slots=2, **fields))
     except Unavailable as reason:
         pytest.skip(f"no sandbox here: {reason}")
 
@@ -49,7 +49,7 @@ def own(long_lived: Supervisor) -> Iterator[Supervisor]:
     """A supervisor that outlives the test; its slots do not."""
     yield long_lived
     finish()
-    assert wait_for(lambda: not descendants(long_lived._process.pid))
+    assert wait_for(lambda: not descendants(long_lived.pid))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def mortal() -> Iterator[Supervisor]:
 def finish() -> None:
     for slot in SLOTS:
         with contextlib.suppress(OSError):
-            slot._channel.shutdown(2)
+            slot.interrupt()
     for thread in THREADS:
         thread.join(30)
     for slot in SLOTS:
@@ -135,15 +135,15 @@ def start_run(slot: Slot) -> threading.Thread:
 def running(own: Supervisor, slot: Slot) -> list[int]:
     """Start a long run; the pids of everything below the supervisor once it runs."""
     slot.run(HELLO)
-    before = len(descendants(own._process.pid))
+    before = len(descendants(own.pid))
     start_run(slot)
-    assert wait_for(lambda: len(descendants(own._process.pid)) >= before + 2)
-    return descendants(own._process.pid)
+    assert wait_for(lambda: len(descendants(own.pid)) >= before + 2)
+    return descendants(own.pid)
 
 
 def test_a_supervisor_killed_mid_run_leaves_nothing(mortal: Supervisor) -> None:
     pids = running(mortal, open_slot(mortal))
-    pid = mortal._process.pid
+    pid = mortal.pid
     os.kill(pid, signal.SIGKILL)
     assert wait_for(lambda: not alive(pids))
     assert not mortal.alive
@@ -154,7 +154,7 @@ def test_a_supervisor_killed_mid_run_leaves_nothing(mortal: Supervisor) -> None:
 def test_a_lane_that_vanishes_takes_its_run_along(own: Supervisor) -> None:
     slot = open_slot(own)
     pids = running(own, slot)
-    slot._channel.shutdown(2)
+    slot.interrupt()
     assert wait_for(lambda: not alive(pids))
     other = open_slot(own)
     assert other.run(HELLO).ok
@@ -177,12 +177,12 @@ def test_any_process_of_a_jail_can_be_killed_mid_run(own: Supervisor, victim: st
     assert results and results[0].status is Status.RUNTIME_ERROR
     assert slot.run(HELLO).ok
     slot.close()
-    assert wait_for(lambda: not descendants(own._process.pid))
+    assert wait_for(lambda: not descendants(own.pid))
 
 
 def chain(own: Supervisor) -> list[int]:
     """nsjail, zygote, init, program of the jail that has a run."""
-    for jail in descendants(own._process.pid):
+    for jail in descendants(own.pid):
         below = descendants(jail)
         if len(below) == 3:
             return [jail, below[0], *sorted(below[1:])]
@@ -195,8 +195,8 @@ def test_a_compilation_can_be_killed(own: Supervisor) -> None:
     bomb = b"#include <map>\n#include <regex>\n#include <algorithm>\n#include <iostream>\n"
     in_thread(lambda: compile_quietly(slot, bomb))
     assert wait_for(lambda: any("cc1plus" in name for name in names(own)))
-    pids = descendants(own._process.pid)
-    slot._channel.shutdown(2)
+    pids = descendants(own.pid)
+    slot.interrupt()
     assert wait_for(lambda: not alive(pids))
 
 
@@ -207,7 +207,7 @@ def compile_quietly(slot: Slot, source: bytes) -> None:
 
 def names(own: Supervisor) -> list[str]:
     found = []
-    for pid in descendants(own._process.pid):
+    for pid in descendants(own.pid):
         with contextlib.suppress(OSError):
             found.append(Path(f"/proc/{pid}/comm").read_text().strip())
     return found
@@ -216,7 +216,7 @@ def names(own: Supervisor) -> list[str]:
 def test_close_leaves_no_process_and_no_group(mortal: Supervisor) -> None:
     slot = open_slot(mortal)
     assert slot.run(HELLO).ok
-    pids, pid = descendants(mortal._process.pid), mortal._process.pid
+    pids, pid = descendants(mortal.pid), mortal.pid
     mortal.close()
     assert not alive(pids) and not groups_of(pid)
 
@@ -225,7 +225,7 @@ def test_it_dies_with_its_parent() -> None:
     script = (
         "import os, time\nfrom assay.sandbox import *\ns = Supervisor.start(Settings(slots=1))\n"
         "slot = Slot.from_descriptor(s.connect())\nslot.run(python_program(b'pass'))\n"
-        "print(s._process.pid, flush=True)\ntime.sleep(60)\n"
+        "print(s.pid, flush=True)\ntime.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
@@ -269,36 +269,34 @@ def test_one_jail_never_serves_two_owners(own: Supervisor) -> None:
     slot = open_slot(own)
     for owner in ("ann", "bob", "ann"):
         slot.run(python_program(b"pass", owner=owner))
-    assert len({jail.number for jail in slot._jails.values()}) == 2
+    assert len(set(slot.jail_numbers)) == 2
 
 
 def test_a_fresh_run_gets_a_jail_of_its_own(own: Supervisor) -> None:
     slot = open_slot(own)
     slot.run(HELLO)
-    first = next(iter(slot._jails.values())).number
+    (first,) = slot.jail_numbers
     assert slot.run(python_program(b"print(1)", fresh=True)).ok
-    assert not slot._jails
+    assert not slot.jail_numbers
     slot.run(HELLO)
-    assert next(iter(slot._jails.values())).number != first
+    assert slot.jail_numbers != (first,)
 
 
-def test_jails_are_replaced_after_their_share_of_runs(own: Supervisor) -> None:
-    slot = open_slot(own)
-    slot.run(HELLO)
-    for jail in slot._jails.values():
-        jail.most_runs = 3
-    numbers = set()
-    for _ in range(7):
-        assert slot.run(HELLO).ok
-        numbers |= {jail.number for jail in slot._jails.values()}
-    assert len(numbers) == 2
+def test_jails_are_replaced_after_their_share_of_runs() -> None:
+    with start(runs_per_jail=3) as supervisor:
+        slot, numbers = Slot.from_descriptor(supervisor.connect()), set()
+        for _ in range(8):
+            assert slot.run(HELLO).ok
+            numbers |= set(slot.jail_numbers)
+        slot.close()
+    assert len(numbers) == 3
 
 
 def test_a_dead_supervisor_is_said_to_be_unavailable(mortal: Supervisor) -> None:
     slot = open_slot(mortal)
     slot.run(HELLO)
-    mortal._process.kill()
-    mortal._process.wait()
+    os.kill(mortal.pid, signal.SIGKILL)
+    assert wait_for(lambda: not mortal.alive)
     with pytest.raises(Unavailable):
         for _ in range(3):
             slot.run(python_program(b"print(1)", fresh=True))

@@ -16,7 +16,7 @@ class SandboxError(Exception):
 
 
 class Unavailable(SandboxError):
-    """Nothing can run now; not the program's doing."""
+    """Nothing can run now, for a reason outside the program."""
 
 
 class MissingLanguage(Unavailable):
@@ -28,7 +28,7 @@ class MissingEnvironment(Unavailable):
 
 
 class JailReplaced(Unavailable):
-    """The supervisor has ended the jail meanwhile; the slot asks for another, callers never see this."""
+    """The supervisor has ended the jail; the slot requests another one. Never raised to callers."""
 
 
 class LimitTooHigh(SandboxError):

@@ -113,8 +113,9 @@ def program(
     if language.name == "python":
         return _with_files(
             python_program(compiled.source, stdin=stdin, limits=limits, environment=environment, **fields),
-            argv, files,
-        )  # fmt: skip
+            argv,
+            files,
+        )
     wide = replace(
         limits,
         processes=limits.processes + language.extra_processes,
@@ -125,9 +126,15 @@ def program(
     head["argv"] = [*head["argv"], *argv]
     head["files"] = [] if language.compile else [[language.source, 0o644, 0]]
     spec = RunSpec(
-        action="exec", head=head, blobs=[compiled.source], stdin=stdin, limits=wide, image="system",
-        descriptors=() if compiled.artefact is None else (compiled.artefact,), **fields,
-    )  # fmt: skip
+        action="exec",
+        head=head,
+        blobs=[compiled.source],
+        stdin=stdin,
+        limits=wide,
+        image="system",
+        descriptors=() if compiled.artefact is None else (compiled.artefact,),
+        **fields,
+    )
     return _with_files(spec, (), files)
 
 

@@ -1,4 +1,4 @@
-"""The public words of the sandbox: what to run (`RunSpec`) and what came of it (`RunResult`)."""
+"""What to run (`RunSpec`) and the result of a run (`RunResult`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunSpec:
     `outputs` counts further pipes that the program writes (descriptors 3, 4, …), each bounded by
     `output_bytes`; `descriptors` are handed on after them. `stdin` and `stdout` may be descriptors, so
     that two runs can talk. `image` is `python` or `system` (toolchains of the host); `environment` names a
-    set of packages. `role` keeps programs and judges in different jails. `fresh`: a new jail for this
+    set of packages. `role` keeps programs and checkers in different jails. `fresh`: a new jail for this
     run, gone after it.
     """
 
@@ -51,7 +51,7 @@ class RunSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """What came of a run. Times in seconds, memory in KiB (peak resident set of the main process).
+    """The result of a run. Times in seconds, memory in KiB (peak resident set of the main process).
 
     `exit_code` or `signal` says how the main process ended; both None where it was stopped.
     `delay_s`: how long a run that timed out had stood ready without a CPU. `jail_lost`: the jail died with it.

@@ -1,4 +1,4 @@
-"""A real supervisor, and a verifier on a slot of its own; skipped with the reason where none works."""
+"""A verifier on a slot of its own of the session's supervisor."""
 
 from __future__ import annotations
 
@@ -8,20 +8,10 @@ from typing import Any
 import pytest
 
 from assay.contract.references.code import CodeReference
-from assay.sandbox import Settings, Slot, Supervisor, Unavailable
+from assay.sandbox import Slot, Supervisor
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-
-
-@pytest.fixture(scope="session")
-def supervisor() -> Iterator[Supervisor]:
-    try:
-        started = Supervisor.start(Settings(slots=8))
-    except Unavailable as reason:
-        pytest.skip(f"no sandbox here: {reason}")
-    with started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +22,7 @@ def verifier(supervisor: Supervisor) -> Iterator[CodeVerifier]:
 
 
 @pytest.fixture(scope="module")
-def judge(verifier: CodeVerifier) -> Callable[..., Verdict]:
+def score(verifier: CodeVerifier) -> Callable[..., Verdict]:
     def run(code: str, tests: list[dict[str, Any]], mode: str = "stdio", **fields: Any) -> Verdict:
         row = {"language": "python", "extract": "whole", "mode": mode, "tests": tests, **fields}
         reference = CodeReference.model_validate(row)

@@ -146,7 +146,7 @@ def below_each_jail(supervisor: Supervisor) -> list[int]:
     def below(pid: int) -> int:
         return sum(1 + below(child) for child in parents.get(pid, []))
 
-    return [below(jail) for jail in parents.get(supervisor._process.pid, [])]
+    return [below(jail) for jail in parents.get(supervisor.pid, [])]
 
 
 def test_the_service_answers_after_all_that(outcomes: dict[str, Outcome], verifier: CodeVerifier) -> None:

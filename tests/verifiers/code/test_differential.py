@@ -56,8 +56,14 @@ def humaneval_rows() -> list[dict[str, Any]]:
     for index, problem in enumerate(problems[::STRIDE]):
         unit = {"test_code": f"{problem['test']}\ncheck({problem['entry_point']})\n"}
         right = index % 2 == 0
-        reference = {"language": "python", "mode": "asserts", "tests": [unit, unit], "prefix": problem["prompt"],
-                     "extract": "whole", "limits": {"wall_s": 30}}  # fmt: skip
+        reference = {
+            "language": "python",
+            "mode": "asserts",
+            "tests": [unit, unit],
+            "prefix": problem["prompt"],
+            "extract": "whole",
+            "limits": {"wall_s": 30},
+        }
         completion = problem["canonical_solution"] if right else "    return None\n"
         rows.append({"id": problem["task_id"], "reference": reference, "completion": completion, "right": right})
     return rows

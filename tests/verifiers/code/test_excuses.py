@@ -14,7 +14,7 @@ import pytest
 
 from assay.verifiers.base import Verdict
 
-Judge = Callable[..., Verdict]
+Score = Callable[..., Verdict]
 STDIO = [{"stdin": "1\n", "expected_stdout": "2\n"}]
 CALL = [{"entry_point": "f", "args": [1], "expected": 2}]
 ASSERT = [{"test_code": "assert f(1) == 2"}]
@@ -72,28 +72,28 @@ ATTACKS: dict[str, tuple[str, list[dict[str, Any]], str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_it_gets_a_reward_of_zero(judge: Judge, name: str) -> None:
+def test_it_gets_a_reward_of_zero(score: Score, name: str) -> None:
     code, tests, mode, limits = ATTACKS[name]
-    verdict = judge(code, tests, mode, limits={"wall_s": 5, **limits})
+    verdict = score(code, tests, mode, limits={"wall_s": 5, **limits})
     assert verdict.reward == 0
-    assert judge("print(int(input()) * 2)", STDIO).reward == 1
+    assert score("print(int(input()) * 2)", STDIO).reward == 1
 
 
 CHECKER = "def check(stdin, stdout, expected):\n    if 'boom' in stdout: raise MemoryError\n    while 'hang' in stdout: pass\n    return stdout == expected"
 
 
 @pytest.mark.parametrize("printed", ["boom", "boom " * 100000, "\\udcff", "\\x00" * 9])
-def test_a_checker_cannot_be_crashed_into_an_excuse(judge: Judge, printed: str) -> None:
+def test_a_checker_cannot_be_crashed_into_an_excuse(score: Score, printed: str) -> None:
     checker = {"language": "python", "source": CHECKER, "protocol": "python"}
     code = f"import sys\nsys.stdout.buffer.write('{printed}'.encode('utf-8', 'surrogateescape'))"
-    assert judge(code, [{"stdin": "", "expected_stdout": "2"}], checker=checker).reward == 0
+    assert score(code, [{"stdin": "", "expected_stdout": "2"}], checker=checker).reward == 0
 
 
 @pytest.mark.parametrize(
     "code",
     ["while True: print('x' * 10000)", "import os\nos.close(0); os.close(1)\nimport time; time.sleep(60)", "1/0"],
 )
-def test_an_interactor_cannot_be_crashed_into_an_excuse(judge: Judge, code: str) -> None:
+def test_an_interactor_cannot_be_crashed_into_an_excuse(score: Score, code: str) -> None:
     source = "def interact(stdin, read, write):\n    kept = []\n    while (line := read()) is not None: kept.append(int(line))\n    return sum(kept) == 5"
     interactor = {"language": "python", "source": source, "protocol": "python"}
-    assert judge(code, [{"stdin": ""}], interactor=interactor, limits={"wall_s": 2}).reward == 0
+    assert score(code, [{"stdin": ""}], interactor=interactor, limits={"wall_s": 2}).reward == 0

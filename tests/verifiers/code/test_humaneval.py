@@ -53,9 +53,16 @@ def rewards(
 def one(verifier: CodeVerifier, row: dict[str, Any], body: str, fields: dict[str, Any]) -> float:
     test = {"test_code": f"{row['test']}\ncheck({row['entry_point']})\n"}
     reference = CodeReference.model_validate(
-        {"language": "python", "mode": "asserts", "tests": [test], "prefix": row["prompt"], "extract": "whole",
-         "limits": {"wall_s": 30}, **fields}
-    )  # fmt: skip
+        {
+            "language": "python",
+            "mode": "asserts",
+            "tests": [test],
+            "prefix": row["prompt"],
+            "extract": "whole",
+            "limits": {"wall_s": 30},
+            **fields,
+        }
+    )
     return verifier.verify(verifier.prepare(reference), Candidate.of(body)).reward
 
 

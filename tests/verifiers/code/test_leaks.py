@@ -9,14 +9,14 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.contract.references.code import CodeReference
-from assay.sandbox import Settings, Slot, Supervisor, Unavailable
+from assay.sandbox import Settings, Slot, Supervisor
 from assay.sandbox.host import cgroups
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
@@ -47,16 +47,11 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.fixture(scope="module")
-def own() -> Iterator[Supervisor]:
-    try:
-        started = Supervisor.start(Settings(slots=1))
-    except Unavailable as reason:
-        pytest.skip(f"no sandbox here: {reason}")
-    with started:
-        yield started
+def own(start_supervisor: Callable[..., Any]) -> Any:
+    return start_supervisor(slots=1)
 
 
-def judge(verifier: CodeVerifier, row: dict[str, Any], code: str) -> float:
+def score(verifier: CodeVerifier, row: dict[str, Any], code: str) -> float:
     reference = CodeReference.model_validate({"language": "python", "extract": "whole", **row})
     return verifier.verify(verifier.prepare(reference), Candidate.of(code)).reward
 
@@ -84,13 +79,13 @@ def resident_kb(pid: int) -> int:
 
 def test_hostile_runs_leave_nothing(own: Supervisor) -> None:
     slot, choice = Slot.from_descriptor(own.connect()), random.Random(7)
-    verifier, pid = CodeVerifier(lambda: slot), own._process.pid
+    verifier, pid = CodeVerifier(lambda: slot), own.pid
     for row, code in HOSTILE:  # every kind of jail has been needed once
-        judge(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code)
+        score(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code)
     before, rss = snapshot(pid), (resident_kb(os.getpid()), resident_kb(pid))
     for _ in range(RUNS):
         row, code = choice.choice(HOSTILE)
-        assert judge(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code) == 0
+        assert score(verifier, {**row, "limits": {"wall_s": 0.3, "memory_mb": 96}}, code) == 0
     deadline = time.monotonic() + 20
     while snapshot(pid) != before and time.monotonic() < deadline:
         time.sleep(0.2)

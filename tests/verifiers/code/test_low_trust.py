@@ -10,7 +10,7 @@ import pytest
 from assay.verifiers.base import Verdict
 from assay.verifiers.errors import InvalidReference
 
-Judge = Callable[..., Verdict]
+Score = Callable[..., Verdict]
 PROGRAM = """
 import os
 class Shop:
@@ -45,25 +45,25 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_a_test_patches_or_writes_reaches_the_program(judge: Judge, name: str) -> None:
-    verdict = judge(PROGRAM, [{"test_code": RIGHT[name]}], "asserts", trust="low")
+def test_what_a_test_patches_or_writes_reaches_the_program(score: Score, name: str) -> None:
+    verdict = score(PROGRAM, [{"test_code": RIGHT[name]}], "asserts", trust="low")
     assert verdict.reward == 1
     assert "trust:low" in verdict.flags
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_wrong_program_fails_the_same_tests(judge: Judge, name: str) -> None:
+def test_a_wrong_program_fails_the_same_tests(score: Score, name: str) -> None:
     wrong = (
         PROGRAM
         + "def f(): return 0\ndef who(): return 0\ndef rate(): return 0\ndef save(path): pass\ndef load(): return 0\n"
     )
-    assert judge(wrong, [{"test_code": RIGHT[name]}], "asserts", trust="low").reward == (
+    assert score(wrong, [{"test_code": RIGHT[name]}], "asserts", trust="low").reward == (
         name == "a_name_that_is_not_there"
     )
 
 
 @pytest.mark.parametrize("wants", ["tmp_path", "monkeypatch", "tmp_path_factory"])
-def test_apart_from_the_program_a_row_that_needs_them_is_refused_with_the_way_out(judge: Judge, wants: str) -> None:
+def test_apart_from_the_program_a_row_that_needs_them_is_refused_with_the_way_out(score: Score, wants: str) -> None:
     test = f"from solution import f\ndef test_a({wants}): assert f() == 1"
     with pytest.raises(InvalidReference, match=f"`trust: low` for the fixture {wants}"):
-        judge(PROGRAM, [{"test_code": test}], "asserts")
+        score(PROGRAM, [{"test_code": test}], "asserts")

@@ -16,7 +16,7 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
 from assay.verifiers.errors import InvalidItem, InvalidReference, SandboxUnavailable
 
-Judge = Callable[..., Verdict]
+Score = Callable[..., Verdict]
 needs_cpp = pytest.mark.skipif("cpp" not in found_languages(), reason="no C++ compiler here")
 
 
@@ -32,25 +32,25 @@ DOUBLE = "print(int(input()) * 2)"
 FOUR = io(("1\n", "2\n"), ("2\n", "4\n"), ("3\n", "6\n"), ("4\n", "8\n"))
 
 
-def test_all_stops_at_the_first_failure(judge: Judge) -> None:
-    verdict = judge("x = int(input())\nprint(2 if x == 1 else 0)", FOUR)
+def test_all_stops_at_the_first_failure(score: Score) -> None:
+    verdict = score("x = int(input())\nprint(2 if x == 1 else 0)", FOUR)
     assert (verdict.reward, verdict.reason) == (0, "wrong_output")
     assert [test["status"] for test in verdict.tests or []] == ["passed", "wrong_output"]
 
 
-def test_fraction_runs_them_all(judge: Judge) -> None:
-    verdict = judge("x = int(input())\nprint(x * 2 if x != 2 else 1 / 0)", FOUR, scoring="fraction")
+def test_fraction_runs_them_all(score: Score) -> None:
+    verdict = score("x = int(input())\nprint(x * 2 if x != 2 else 1 / 0)", FOUR, scoring="fraction")
     assert verdict.reward == verdict.score == 0.75
     assert [test["status"] for test in verdict.tests or []] == ["passed", "runtime_error", "passed", "passed"]
 
 
-def test_results_never_hold_output_or_expectation(judge: Judge) -> None:
-    verdict = judge("print('s3cr3t-output')", io(("", "s3cr3t-expected\n")))
+def test_results_never_hold_output_or_expectation(score: Score) -> None:
+    verdict = score("print('s3cr3t-output')", io(("", "s3cr3t-expected\n")))
     assert "s3cr3t-expected" not in str(verdict) and "s3cr3t-output" not in str(verdict.tests)
 
 
-def test_tests_can_be_hidden(judge: Judge) -> None:
-    assert judge(DOUBLE, FOUR, hide_tests=True).tests is None
+def test_tests_can_be_hidden(score: Score) -> None:
+    assert score(DOUBLE, FOUR, hide_tests=True).tests is None
 
 
 @pytest.mark.parametrize("isolation", ["test", "shared"])
@@ -73,18 +73,18 @@ def test_tests_can_be_hidden(judge: Judge) -> None:
         ("print(2)\nprint(4)\nprint(6)\nprint(8)", 0.0),
     ],
 )
-def test_shared_isolation_gives_the_isolated_verdict(judge: Judge, code: str, reward: float, isolation: str) -> None:
-    assert judge(code, FOUR, scoring="fraction", isolation=isolation).reward == reward
+def test_shared_isolation_gives_the_isolated_verdict(score: Score, code: str, reward: float, isolation: str) -> None:
+    assert score(code, FOUR, scoring="fraction", isolation=isolation).reward == reward
 
 
-def test_shared_isolation_of_calls_gives_the_isolated_verdict(judge: Judge) -> None:
+def test_shared_isolation_of_calls_gives_the_isolated_verdict(score: Score) -> None:
     tests = [call([n], n) for n in range(4)]
     counter = "n = -1\ndef f(x):\n  global n\n  n += 1\n  return n"
-    assert judge(counter, tests, "function", scoring="fraction").reward == 0.25
-    assert judge("def f(x): return x", tests, "function", isolation="shared").reward == 1
+    assert score(counter, tests, "function", scoring="fraction").reward == 0.25
+    assert score("def f(x): return x", tests, "function", isolation="shared").reward == 1
     # A pass in one process is sound where it stands: the program had no expectation to read.
     exits = "import os\ndef f(x):\n  if x == 2: os._exit(0)\n  return x"
-    assert judge(exits, tests, "function", scoring="fraction", isolation="shared").reward == 0.75
+    assert score(exits, tests, "function", scoring="fraction", isolation="shared").reward == 0.75
 
 
 VALUES = {
@@ -117,9 +117,9 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_value(judge: Judge, name: str) -> None:
+def test_value(score: Score, name: str) -> None:
     code, args, expected = VALUES[name]
-    assert judge(code, [call(args, expected)], "function").reward == 1
+    assert score(code, [call(args, expected)], "function").reward == 1
 
 
 @pytest.mark.parametrize(
@@ -143,36 +143,36 @@ def test_value(judge: Judge, name: str) -> None:
         ("class F(float):\n  def __pos__(self): return 5.0\ndef f(): return F(1)", 5.0),
     ],
 )
-def test_unequal_value(judge: Judge, code: str, expected: Any) -> None:
-    assert judge(code, [call([], expected)], "function").reward == 0
+def test_unequal_value(score: Score, code: str, expected: Any) -> None:
+    assert score(code, [call([], expected)], "function").reward == 0
 
 
-def test_changed_arguments_are_checked(judge: Judge) -> None:
+def test_changed_arguments_are_checked(score: Score) -> None:
     test = call([[3, 1], 5], None, check_args=[[1, 3], 5])
-    assert judge("def f(xs, n): xs.sort()", [test], "function").reward == 1
-    assert judge("def f(xs, n): sorted(xs)", [test], "function").reward == 0
+    assert score("def f(xs, n): xs.sort()", [test], "function").reward == 1
+    assert score("def f(xs, n): sorted(xs)", [test], "function").reward == 0
 
 
-def test_calls_of_a_callback_are_checked(judge: Judge) -> None:
+def test_calls_of_a_callback_are_checked(score: Score) -> None:
     test = call([{"$callback": {"returns": 0}}, 2], None, check_args=[[[0], [1]], 2])
-    assert judge("def f(g, n):\n  for i in range(n): g(i)", [test], "function").reward == 1
-    assert judge("def f(g, n): g(0)", [test], "function").reward == 0
+    assert score("def f(g, n):\n  for i in range(n): g(i)", [test], "function").reward == 1
+    assert score("def f(g, n): g(0)", [test], "function").reward == 0
 
 
-def test_keyword_arguments(judge: Judge) -> None:
-    assert judge("def f(a, *, b): return a - b", [call([5], 3, kwargs={"b": 2})], "function").reward == 1
+def test_keyword_arguments(score: Score) -> None:
+    assert score("def f(a, *, b): return a - b", [call([5], 3, kwargs={"b": 2})], "function").reward == 1
 
 
 @pytest.mark.parametrize("entry", ["__builtins__", "__name__", "print", "missing"])
-def test_only_what_the_program_defines_is_called(judge: Judge, entry: str) -> None:
+def test_only_what_the_program_defines_is_called(score: Score, entry: str) -> None:
     test = {"entry_point": entry, "args": ["x"], "expected": None}
-    assert judge("def f(x): return None", [test], "function").reward == 0
+    assert score("def f(x): return None", [test], "function").reward == 0
 
 
 @pytest.mark.parametrize("entry", ["a.b", "f()", "", "1", "lambda: 0"])
-def test_an_entry_point_is_an_identifier(judge: Judge, entry: str) -> None:
+def test_an_entry_point_is_an_identifier(score: Score, entry: str) -> None:
     with pytest.raises(InvalidReference):
-        judge("def f(): return 1", [{"entry_point": entry, "args": [], "expected": 1}], "function")
+        score("def f(): return 1", [{"entry_point": entry, "args": [], "expected": 1}], "function")
 
 
 FORGERIES = {
@@ -190,8 +190,8 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_answer_is_worth_nothing(judge: Judge, name: str) -> None:
-    assert judge(FORGERIES[name], [call([1], 2)], "function", limits={"wall_s": 2}).reward == 0
+def test_a_forged_answer_is_worth_nothing(score: Score, name: str) -> None:
+    assert score(FORGERIES[name], [call([1], 2)], "function", limits={"wall_s": 2}).reward == 0
 
 
 LANGUAGES = {
@@ -206,36 +206,36 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_language(judge: Judge, language: str) -> None:
+def test_language(score: Score, language: str) -> None:
     if language not in found_languages():
         pytest.skip(f"no {language} on this host")
-    assert judge(LANGUAGES[language], FOUR, language=language, limits={"wall_s": 20}).reward == 1
+    assert score(LANGUAGES[language], FOUR, language=language, limits={"wall_s": 20}).reward == 1
 
 
 @needs_cpp
-def test_what_does_not_compile_is_a_compile_error(judge: Judge) -> None:
+def test_what_does_not_compile_is_a_compile_error(score: Score) -> None:
     for code in ("int main({}", '#include "/etc/passwd"\nint main(){}', "char a[1 << 30] = {1}; int main(){}"):
-        verdict = judge(code, FOUR, language="cpp")
+        verdict = score(code, FOUR, language="cpp")
         assert (verdict.reward, verdict.reason) == (0, "compile_error")
 
 
 @needs_cpp
-def test_deep_recursion_is_honest_in_compiled_code(judge: Judge) -> None:
+def test_deep_recursion_is_honest_in_compiled_code(score: Score) -> None:
     code = '#include <cstdio>\nint d(int n){ volatile char pad[64]; pad[0] = n; return n ? d(n - 1) + (pad[0] != pad[0]) + 1 : 0; }\nint main(){ printf("%d", d(400000)); }'
-    assert judge(code, io(("", "400000")), language="cpp").reward == 1
+    assert score(code, io(("", "400000")), language="cpp").reward == 1
 
 
-def test_a_language_that_the_host_lacks_is_no_verdict(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_that_the_host_lacks_is_no_verdict(score: Score, monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = next((name for name in LANGUAGES if name not in found_languages()), None)
     if lacking is None:
         pytest.skip("this host has every language")
     with pytest.raises(SandboxUnavailable):
-        judge("x", FOUR, language=lacking)
+        score("x", FOUR, language=lacking)
 
 
-def test_an_environment_that_the_host_lacks_is_no_verdict(judge: Judge) -> None:
+def test_an_environment_that_the_host_lacks_is_no_verdict(score: Score) -> None:
     with pytest.raises(SandboxUnavailable):
-        judge(DOUBLE, FOUR, env="nowhere")
+        score(DOUBLE, FOUR, env="nowhere")
 
 
 @pytest.mark.parametrize(
@@ -254,10 +254,10 @@ def test_an_environment_that_the_host_lacks_is_no_verdict(judge: Judge) -> None:
         {"mode": "function", "tests": [call([{"$bytes": "***"}], 1)]},
     ],
 )
-def test_refused(judge: Judge, fields: dict[str, Any]) -> None:
+def test_refused(score: Score, fields: dict[str, Any]) -> None:
     row = {"tests": FOUR, **fields}
     with pytest.raises(InvalidReference):
-        judge(DOUBLE, row.pop("tests"), row.pop("mode", "stdio"), **row)
+        score(DOUBLE, row.pop("tests"), row.pop("mode", "stdio"), **row)
 
 
 @pytest.mark.parametrize(
@@ -306,24 +306,24 @@ int main(int argc, char** argv) {
         ("print(3, int(input()) - 3)\nraise SystemExit(1)", 0, "runtime_error"),
     ],
 )
-def test_a_testlib_checker_judges(judge: Judge, code: str, reward: int, reason: str) -> None:
+def test_a_testlib_checker_decides(score: Score, code: str, reward: int, reason: str) -> None:
     tests = [{"stdin": "10\n", "expected_stdout": "5 5\n"}]
-    verdict = judge(code, tests, checker={"language": "cpp", "source": CHECKER})
+    verdict = score(code, tests, checker={"language": "cpp", "source": CHECKER})
     assert (verdict.reward, verdict.reason) == (reward, reason)
     assert ("judge_crash" in verdict.flags) == ("666" in code)
 
 
-def test_a_python_checker_judges_without_expectation(judge: Judge) -> None:
+def test_a_python_checker_decides_without_expectation(score: Score) -> None:
     source = "def check(stdin, stdout, expected):\n    return sorted(stdout.split()) == sorted(stdin.split())"
     checker = {"language": "python", "source": source, "protocol": "python"}
-    assert judge("print(*input().split()[::-1])", [{"stdin": "a b c"}], checker=checker).reward == 1
-    assert judge("print('a b')", [{"stdin": "a b c"}], checker=checker).reward == 0
+    assert score("print(*input().split()[::-1])", [{"stdin": "a b c"}], checker=checker).reward == 1
+    assert score("print('a b')", [{"stdin": "a b c"}], checker=checker).reward == 0
 
 
-def test_a_checker_that_fails_on_the_reference_answer_refuses_the_row(judge: Judge) -> None:
+def test_a_checker_that_fails_on_the_reference_answer_refuses_the_row(score: Score) -> None:
     checker = {"language": "python", "source": "def check(*a): raise ValueError", "protocol": "python"}
     with pytest.raises(InvalidReference):
-        judge("print(1)", io(("", "1")), checker=checker)
+        score("print(1)", io(("", "1")), checker=checker)
 
 
 INTERACTOR = """
@@ -353,6 +353,6 @@ BISECT = "lo, hi = 0, 1000\nwhile True:\n  m = (lo + hi) // 2\n  print(m, flush=
         (BISECT + "\nraise SystemExit(3)", 0),
     ],
 )
-def test_an_interactor_talks_and_judges(judge: Judge, code: str, reward: int) -> None:
+def test_an_interactor_talks_and_decides(score: Score, code: str, reward: int) -> None:
     interactor = {"language": "python", "source": INTERACTOR, "protocol": "python"}
-    assert judge(code, [{"stdin": "777"}], interactor=interactor, limits={"wall_s": 3}).reward == reward
+    assert score(code, [{"stdin": "777"}], interactor=interactor, limits={"wall_s": 3}).reward == reward

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.contract.references.code import CodeReference
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import flags
 from assay.verifiers.code.asserts import _parse as asserts_parse
@@ -62,7 +62,7 @@ def test_fence(name: str) -> None:
         assert all(raw.endswith(line) and not raw.removesuffix(line).strip() for raw, line in lines)
 
 
-def test_the_span_counts_from_the_judged_text() -> None:
+def test_the_span_counts_from_the_text_that_is_read() -> None:
     row = {"language": "python", "mode": "stdio", "tests": [{"stdin": "", "expected_stdout": ""}]}
     spec = prepare(CodeReference.model_validate(row))
     text = "<think>```python\nno\n```</think>é\n```python\nno\n```\n```python\nyes\n```"
@@ -144,7 +144,7 @@ def test_comparison_is_linear(rule: str) -> None:
         ("json", 2**53 + 1, 2.0**53, False),
         ("json", -0.0, 0, True),
         ("json", float("inf"), float("inf"), False),
-        ("json", values.Opaque("x"), None, False),
+        ("json", codec.Opaque("x"), None, False),
         ("json", b"a", "a", False),
         ("json", True, 1, False),
         ("float:1e-6", [1.0000001, {"a": 2}], [1, {"a": 2.0000001}], True),
@@ -169,20 +169,20 @@ plain = st.recursive(
 
 @given(plain)
 def test_plain_values_cross_unchanged(value: object) -> None:
-    back = values.loads(values.dumps(value))
+    back = codec.loads(codec.dumps(value))
     assert back == value and type(back) is type(value)
 
 
 @given(st.sets(st.integers() | st.text()), st.complex_numbers(allow_nan=False), st.text(alphabet="\ud800\udfffa"))
 def test_other_values_cross_unchanged(members: set[object], number: complex, surrogates: str) -> None:
     value = [members, frozenset(members), number, surrogates]
-    assert values.loads(values.dumps(value)) == value
+    assert codec.loads(codec.dumps(value)) == value
 
 
 @given(st.binary(max_size=100) | st.text(max_size=100).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_junk_is_malformed_and_never_anything_else(text: bytes) -> None:
-    with contextlib.suppress(values.Malformed):
-        values.loads(text)
+    with contextlib.suppress(codec.Malformed):
+        codec.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ def test_junk_is_malformed_and_never_anything_else(text: bytes) -> None:
      b'{"S":[[1]]}', b'{"u":1}', b'{"x":1}', b'{"a":1,"b":2}', b"1.5", b"Infinity", b'{"b":"0"}', b'{"s":"ff"}'],
 )  # fmt: skip
 def test_malformed(text: bytes) -> None:
-    with pytest.raises(values.Malformed):
-        values.loads(text)
+    with pytest.raises(codec.Malformed):
+        codec.loads(text)
 
 
 def test_values_beyond_the_bounds_do_not_cross(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "MAX_NODES", 10_000)
+    monkeypatch.setattr(codec, "MAX_NODES", 10_000)
     deep: list[object] = []
     for _ in range(1000):
         deep = [deep]
@@ -206,8 +206,8 @@ def test_values_beyond_the_bounds_do_not_cross(monkeypatch: pytest.MonkeyPatch) 
     cyclic: list[object] = []
     cyclic.append(cyclic)
     for value in (deep, shared, cyclic):
-        with pytest.raises(values.TooLarge):
-            values.dumps(value)
+        with pytest.raises(codec.TooLarge):
+            codec.dumps(value)
 
 
 def test_flags_are_linear_and_suggestive() -> None:

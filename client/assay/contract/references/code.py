@@ -61,15 +61,13 @@ class AssertsTest(ContractModel):
     )
 
 
-class Judge(ContractModel):
+class CheckerProgram(ContractModel):
     """A program of the row that checks the candidate's output (`checker`) or talks to the candidate (`interactor`).
 
     `testlib`: exit codes 0 right, 1 wrong, 2 ill-formed, 7 partial (points on stderr are ignored). A checker's argv:
-    input,
-    output, answer files; an interactor's: input, output, answer files, with the candidate on its stdin and stdout.
+    input, output, answer files; an interactor's the same, with the candidate on its stdin and stdout.
     `python`: a checker defines `check(stdin, stdout, expected) -> bool` (all text), an interactor `interact(stdin,
-    read,
-    write) -> bool`: `read()` returns the candidate's next line or None, `write(text)` sends it text.
+    read, write) -> bool`: `read()` returns the candidate's next line or None, `write(text)` sends it text.
     """
 
     language: str = Field(description="Language of `source`; python for protocol `python`.")
@@ -100,8 +98,8 @@ class CodeReference(Reference):
         description="The program is the last code fence after the thinking, or the whole text.",
     )
     prefix: str = Field("", description="Code put before the extracted code, verbatim.")
-    checker: Judge | None = Field(None, description="Checks the output instead of a comparison.")
-    interactor: Judge | None = Field(None, description="Talks to the program while it runs, and decides.")
+    checker: CheckerProgram | None = Field(None, description="Checks the output instead of a comparison.")
+    interactor: CheckerProgram | None = Field(None, description="Talks to the program while it runs, and decides.")
     env: str = Field("plain", description="Package environment that the program may import from.")
     isolation: Literal["test", "shared"] = Field(
         "test", description="`shared` runs all tests in one process first; only a pass of all tests counts."

@@ -2,7 +2,7 @@
 
 `start` sends a `RunSpec` to a zygote's control socket; `collect` drains the pipes of one or more runs
 at once (two that talk to each other end together) and stops a run whose output passes its bound.
-Nothing here reads a payload's meaning: output is bytes, and what ended the run is the zygote's word.
+Output is handled as bytes only; what ended the run is what the zygote reports.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class JailLost(Exception):
 
 
 def sealed_memfd(name: str, *parts: bytes) -> int:
-    """A read-only descriptor of an anonymous file with these bytes, which nobody can change."""
+    """A read-only descriptor of an anonymous file with these bytes, sealed against changes."""
     fd = os.memfd_create(name, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         for part in parts:
@@ -224,10 +224,19 @@ def _header(spec: RunSpec, data_mb: int) -> bytes:
     wall_ms = math.ceil(limits.wall_s * 1e3)
     disk_kb = min(limits.disk_mb, limits.memory_mb // 2) << 10
     return zygote.HEADER.pack(
-        zygote.RUN, wall_ms, wall_ms, math.ceil(limits.cpu_seconds), data_mb,
-        min(limits.file_mb, limits.disk_mb), limits.open_files, limits.processes + 2, limits.stack_mb,
-        disk_kb, 4096 + limits.disk_mb * 64, 0o022,
-    )  # fmt: skip
+        zygote.RUN,
+        wall_ms,
+        wall_ms,
+        math.ceil(limits.cpu_seconds),
+        data_mb,
+        min(limits.file_mb, limits.disk_mb),
+        limits.open_files,
+        limits.processes + 2,
+        limits.stack_mb,
+        disk_kb,
+        4096 + limits.disk_mb * 64,
+        0o022,
+    )
 
 
 def collect(executions: Sequence[Execution]) -> None:

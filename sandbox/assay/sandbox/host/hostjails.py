@@ -69,12 +69,13 @@ class HostJails:
         box = self.state / f"box-{os.getpid()}-{label}"
         box.mkdir(mode=0o700)
         os.chown(box, uid, uid if has_uids_from(self.uid_base) else os.getgid())
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         group = cgroups.Group(self.hierarchy, label) if self.hierarchy else None
         log = os.memfd_create("zygote-log")
-        with theirs:
-            process = self._spawn(self._command(kind, environment, box, theirs.fileno()), theirs, group, log, uid)
-        return HostJail(control=ours, process=process, group=group, uid=uid, log=log, box=box)
+        with zygote_end:
+            command = self._command(kind, environment, box, zygote_end.fileno())
+            process = self._spawn(command, zygote_end, group, log, uid)
+        return HostJail(control=control, process=process, group=group, uid=uid, log=log, box=box)
 
     def _spawn(
         self, command: list[str], control: socket.socket, group: cgroups.Group | None, log: int, uid: int
@@ -85,24 +86,41 @@ class HostJails:
             "PATH": f"{self.built.python}/bin:/usr/bin:/bin",
         }
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd="/", env=environment,
-            pass_fds=(control.fileno(),), start_new_session=True,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            cwd="/",
+            env=environment,
+            pass_fds=(control.fileno(),),
+            start_new_session=True,
             preexec_fn=entering(group, uid=uid if has_uids_from(self.uid_base) else None),
-        )  # fmt: skip
+        )
 
     def _command(self, kind: JailKind, environment: Environment, box: Path, control: int) -> list[str]:
         site = [str(environment.site)] if environment.site else []
         options = {
-            "mode": self.mode, "box": str(box), "site": site, "own_uid": has_uids_from(self.uid_base),
+            "mode": self.mode,
+            "box": str(box),
+            "site": site,
+            "own_uid": has_uids_from(self.uid_base),
             "readable": [*_READABLE, str(self.built.python), str(self.built.root), *site],
-        }  # fmt: skip
+        }
         chosen = _FILTER[self.mode]
         return [
-            str(self.built.python / "bin" / Path(self.built.executable).name), "-s", "-B", "-P", "-X", "utf8",
+            str(self.built.python / "bin" / Path(self.built.executable).name),
+            "-s",
+            "-B",
+            "-P",
+            "-X",
+            "utf8",
             str(self.built.root / "assay/assay/sandbox/guest/zygote/hostzygote.py"),
-            str(self.built.root / "assay" / chosen) if chosen else "", str(control), json.dumps(options),
-            *OWN_MODULES.get(kind.role, ()), *environment.preload,
-        ]  # fmt: skip
+            str(self.built.root / "assay" / chosen) if chosen else "",
+            str(control),
+            json.dumps(options),
+            *OWN_MODULES.get(kind.role, ()),
+            *environment.preload,
+        ]
 
 
 class HostJail(Jail):

@@ -1,4 +1,4 @@
-"""What a jail sees of the host: an interpreter copied out, a skeleton of a root, system folders.
+"""Build what jails see as their root: a copy of the interpreter, a skeleton of folders, the system folders.
 
 Everything lies under one state folder that only its owner can write and every uid can read, since
 jails run under other uids and cannot pass a 0700 folder such as /root (`parts` builds, holds and sweeps it).
@@ -60,7 +60,7 @@ def default_state_dir() -> Path:
 
 
 def open_state_dir(path: Path) -> Path:
-    """Create the state folder or check that it is ours alone. Raises `Unavailable`."""
+    """Create the state folder or check that only this user can write it. Raises `Unavailable`."""
     path.mkdir(mode=0o755, parents=True, exist_ok=True)
     info = path.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
@@ -123,7 +123,7 @@ def _known_facts(state: Path, source: _Interpreter) -> _Facts:
 
 
 class _Interpreter:
-    """The interpreter that runs us, as files: where they are, and what must be copied."""
+    """The files of the running interpreter, and how to copy them."""
 
     def __init__(self) -> None:
         self.executable = Path(os.path.realpath(sys.executable))

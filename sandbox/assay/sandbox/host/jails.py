@@ -24,7 +24,7 @@ PROGRAM_ENVIRONMENT = {
 """The whole environment of every program."""
 OWN_MODULES = {
     "program": (".zygote.calls", ".relay.serve", ".zygote.scripts"),
-    "tests": (".testing.runner", ".zygote.referee"),
+    "tests": (".testing.runner", ".zygote.checkers"),
 }
 """Modules of the guest that zygotes of a role hold warm."""
 

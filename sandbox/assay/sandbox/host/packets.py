@@ -1,6 +1,6 @@
 """Messages between a supervisor and those it serves: one JSON object a packet, with descriptors.
 
-Both ends are ours; nothing of a program travels here. SOCK_SEQPACKET keeps packets whole.
+Only supervisor and lanes use these; no data of programs is sent here. SOCK_SEQPACKET keeps packets whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""System-call policy: a data file of lines, assembled into one classic BPF program.
+"""A seccomp profile: a data file of lines, assembled into one classic BPF program.
 
 `profiles/x86_64.syscalls` is an allow-list with a line per call. The program is assembled on the host,
 travels to the zygote as bytes and is loaded once per jail; every run inherits it. Calls that are
@@ -46,8 +46,8 @@ class Rule:
     condition: Condition | None = None
 
 
-def parse_policy(text: str, *, base: Iterable[Rule] = ()) -> tuple[Rule, ...]:
-    """The rules of a policy text, by number; those of `base` hold where the text says nothing.
+def parse_profile(text: str, *, base: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """The rules of a profile's text, by number; those of `base` hold where the text says nothing.
 
     Raises `ValueError` naming a line that does not parse.
     """
@@ -67,7 +67,7 @@ def parse_policy(text: str, *, base: Iterable[Rule] = ()) -> tuple[Rule, ...]:
 def _parse_line(body: str) -> Rule:
     match = _LINE.match(body)
     if match is None:
-        raise ValueError(f"not a line of policy: {body}")
+        raise ValueError(f"not a line of a profile: {body}")
     action, number, name, condition = match.groups()
     return Rule(
         number=int(number),
@@ -146,16 +146,16 @@ def _conditional(rule: Rule, condition: Condition) -> Iterator[bytes]:
     yield from test
 
 
-def policy_text(name: str = "x86_64") -> str:
-    """A shipped policy: that of this architecture, or `landlock`, which changes it."""
+def profile_text(name: str = "x86_64") -> str:
+    """A shipped profile: that of this architecture, or `landlock`, which changes it."""
     return files("assay.sandbox").joinpath(f"profiles/{name}.syscalls").read_text()
 
 
 def default_filter() -> bytes:
-    """The shipped policy, assembled."""
-    return assemble(parse_policy(policy_text()))
+    """The shipped profile, assembled."""
+    return assemble(parse_profile(profile_text()))
 
 
 def landlock_filter() -> bytes:
-    """The policy where runs have no namespaces of their own."""
-    return assemble(parse_policy(policy_text("landlock"), base=parse_policy(policy_text())))
+    """The profile where runs have no namespaces of their own."""
+    return assemble(parse_profile(profile_text("landlock"), base=parse_profile(profile_text())))

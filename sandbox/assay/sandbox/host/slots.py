@@ -1,12 +1,12 @@
-"""A lane's end of one slot: run programs, one or two at a time, in jails that the supervisor owns.
+"""A lane's client of one slot: run programs, one or two at a time, in jails that the supervisor owns.
 
     slot = slot()                 # from the descriptor in ASSAY_SANDBOX_FD
     result = slot.run(spec)
 
-A jail that dies with a run alive: if the kernel killed for memory, `memory_limit`; else the run is
-tried once more in a fresh jail, and a second death is the program's doing (`runtime_error`). A run
-is granted the time that it stood without a CPU, once over; if even that was not enough and it had CPU
-seconds left, it is run once more. Everything that is nobody's doing raises `Unavailable`. Not thread-safe.
+Recovery. If a jail dies during a run: the result is `memory_limit` if the kernel killed a process of it for
+memory; otherwise the run is repeated once in a fresh jail, and a second death is `runtime_error`. A run that
+timed out although it was granted the time it waited for a CPU, and that has CPU seconds left, is repeated once.
+Faults of the sandbox itself raise `Unavailable`. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
-from assay.sandbox import limits as limits_
 from assay.sandbox.errors import JailReplaced, MissingEnvironment, MissingLanguage, Unavailable
-from assay.sandbox.host import packets as wire
+from assay.sandbox.host import packets
 from assay.sandbox.host.execution import Execution, JailLost, collect
 from assay.sandbox.host.jails import JailKind
 from assay.sandbox.languages import Toolchain, table
+from assay.sandbox.limits import check as check_limits
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 FD_VARIABLE = "ASSAY_SANDBOX_FD"
@@ -32,8 +32,8 @@ _FAULTS = {kind.__name__: kind for kind in (MissingEnvironment, MissingLanguage,
 
 
 @dataclass
-class _Jail:
-    """A jail that this slot holds: the zygote's socket and what we know of it."""
+class HeldJail:
+    """A jail that this slot holds: the zygote's control socket and the state of its limits."""
 
     number: int
     control: socket.socket
@@ -49,7 +49,7 @@ class Slot:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._jails: dict[JailKind, _Jail] = {}
+        self._jails: dict[JailKind, HeldJail] = {}
         self._artefacts: dict[str, int] = {}
         self._toolchains: dict[str, Toolchain] = {}
         self._isolated = True
@@ -68,6 +68,15 @@ class Slot:
         self._jails, self._artefacts = {}, {}
         self._channel.close()
 
+    def interrupt(self) -> None:
+        """End whatever runs in this slot; may be called from another thread. The slot is unusable afterwards."""
+        self._channel.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def jail_numbers(self) -> tuple[int, ...]:
+        """Supervisor's numbers of the jails that this slot holds, the most recently used last."""
+        return tuple(jail.number for jail in self._jails.values())
+
     def run(self, spec: RunSpec) -> RunResult:
         """Run one program. Raises `Unavailable` or `LimitTooHigh`."""
         (result,) = self.run_together([spec])
@@ -78,11 +87,11 @@ class Slot:
     def run_together(self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()) -> list[RunResult]:
         """Run several programs at once, each in a jail of its own (their roles must differ).
 
-        `close_after_start` are our copies of the pipes between them. With pipes there is no second
-        try: a jail that dies then is a `runtime_error` of its own run.
+        `close_after_start`: this process's copies of the pipes between them. Runs that share pipes are never
+        repeated: a jail that dies then is a `runtime_error` of its own run.
         """
         for spec in specs:
-            limits_.check(spec.limits, with_runtime=True)
+            check_limits(spec.limits, with_runtime=True)
         kinds = frozenset(_kind(spec) for spec in specs)
         try:
             for spec in specs:
@@ -95,20 +104,20 @@ class Slot:
         alone = len(specs) == 1
         return [self._finish(jail, execution, retry=alone) for jail, execution in started]
 
-    def _start_all(self, specs: Sequence[RunSpec], kinds: frozenset[JailKind]) -> list[tuple[_Jail, Execution]]:
-        started: list[tuple[_Jail, Execution]] = []
+    def _start_all(self, specs: Sequence[RunSpec], kinds: frozenset[JailKind]) -> list[tuple[HeldJail, Execution]]:
+        started: list[tuple[HeldJail, Execution]] = []
         try:
             for spec in specs:
                 started.append(self._start(spec, kinds))
         except BaseException:
             for jail, execution in started:
                 execution.close()
-                self._drop(jail)  # with the run that nobody will wait for
+                self._drop(jail)  # its run would otherwise go on without a reader
             raise
         return started
 
-    def _start(self, spec: RunSpec, kinds: frozenset[JailKind]) -> tuple[_Jail, Execution]:
-        """Send a run to its jail; one that is gone by now has started nothing and is replaced, once."""
+    def _start(self, spec: RunSpec, kinds: frozenset[JailKind]) -> tuple[HeldJail, Execution]:
+        """Send a run to its jail. A jail that is gone by now has not started the run: it is replaced, once."""
         for _ in range(2):
             jail = self._jail(spec, kinds)
             try:
@@ -122,7 +131,7 @@ class Slot:
             self._drop(jail)
         raise Unavailable("a jail could not be given a run")
 
-    def _send(self, jail: _Jail, spec: RunSpec) -> Execution:
+    def _send(self, jail: HeldJail, spec: RunSpec) -> Execution:
         wanted = (spec.limits.memory_mb, spec.limits.processes)
         if jail.limited and jail.limits != wanted:
             self._call({"do": "limit", "id": jail.number, "memory_mb": wanted[0], "processes": wanted[1]})
@@ -130,7 +139,7 @@ class Slot:
         jail.runs += 1
         return Execution(jail.control, spec, data_mb=0 if jail.limited else spec.limits.memory_mb)
 
-    def _finish(self, jail: _Jail, execution: Execution, *, retry: bool) -> RunResult:
+    def _finish(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
         spec = execution.spec
         try:
             result = execution.result(oom_killed=False)
@@ -142,7 +151,7 @@ class Slot:
             self._drop(jail)
         return result
 
-    def _after_loss(self, jail: _Jail, execution: Execution, *, retry: bool) -> RunResult:
+    def _after_loss(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
         spec = execution.spec
         killed, started = self._oom_killed(jail), execution.lost
         self._drop(jail)
@@ -161,33 +170,34 @@ class Slot:
 
     # -- jails --------------------------------------------------------------------------------------
 
-    def _jail(self, spec: RunSpec, kinds: frozenset[JailKind]) -> _Jail:
-        """The jail for a run (the most recently used last); those of `kinds` stay while it is started."""
+    def _jail(self, spec: RunSpec, kinds: frozenset[JailKind]) -> HeldJail:
+        """Return the jail for a run and mark it as used last; jails of `kinds` are not evicted for it."""
         kind = _kind(spec)
         jail = self._jails.pop(kind, None)
         if jail is not None and spec.fresh and jail.runs:
             self._drop(jail)
             jail = None
-        self._jails[kind] = jail = jail or self._ask_for(kind, kinds, fresh=spec.fresh)
+        self._jails[kind] = jail = jail or self.request_jail(kind, kinds, fresh=spec.fresh)
         return jail
 
-    def _ask_for(self, kind: JailKind, kinds: frozenset[JailKind], *, fresh: bool) -> _Jail:
+    def request_jail(self, kind: JailKind, kinds: frozenset[JailKind], *, fresh: bool) -> HeldJail:
+        """Ask the supervisor for a jail; it may evict held jails of kinds that are not in `kinds`."""
         spare = [jail.number for held, jail in self._jails.items() if held not in kinds]
         answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh, "spare": spare})
         for jail in [jail for jail in self._jails.values() if jail.number in answer["evicted"]]:
             self._forget(jail)
-        return _Jail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
+        return HeldJail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
 
-    def _forget(self, jail: _Jail) -> None:
+    def _forget(self, jail: HeldJail) -> None:
         self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}
         jail.control.close()
 
-    def _drop(self, jail: _Jail) -> None:
+    def _drop(self, jail: HeldJail) -> None:
         self._forget(jail)
         self._call({"do": "drop", "id": jail.number})
 
-    def _oom_killed(self, jail: _Jail) -> bool:
-        """Whether the kernel has killed a process of the jail for memory since we last asked."""
+    def _oom_killed(self, jail: HeldJail) -> bool:
+        """Return whether the kernel has killed a process of the jail for memory since the last call."""
         if not jail.limited:
             return False
         try:
@@ -227,7 +237,7 @@ class Slot:
     # -- compiled programs -----------------------------------------------------------------------------
 
     def find_artefact(self, key: str) -> int | None:
-        """A compiled program kept under `key` by any slot, as a descriptor that stays ours."""
+        """Return the descriptor of a compiled program kept under `key` by any slot; the slot owns it."""
         if key not in self._artefacts:
             answer, fds = self._call_with_fds({"do": "find", "key": key})
             if not answer["found"]:
@@ -236,10 +246,9 @@ class Slot:
         return self._artefacts[key]
 
     def keep_artefact(self, key: str, fd: int) -> None:
-        """Keep a compiled program (a sealed memfd; we take it over) for every slot."""
+        """Keep a compiled program (a sealed memfd, owned by the slot from now on) for every slot."""
         self._remember(key, fd)
-        answer, _ = self._call_with_fds({"do": "keep", "key": key}, fd)
-        del answer
+        self._call_with_fds({"do": "keep", "key": key}, fd)
 
     def _remember(self, key: str, fd: int) -> None:
         while len(self._artefacts) >= 16:
@@ -248,12 +257,12 @@ class Slot:
 
     # -- the channel --------------------------------------------------------------------------------------
 
-    def _call(self, message: wire.Message) -> wire.Message:
+    def _call(self, message: packets.Message) -> packets.Message:
         return self._call_with_fds(message)[0]
 
-    def _call_with_fds(self, message: wire.Message, *fds: int) -> tuple[wire.Message, list[int]]:
-        wire.send(self._channel, message, fds)
-        answer, received = wire.receive(self._channel)
+    def _call_with_fds(self, message: packets.Message, *fds: int) -> tuple[packets.Message, list[int]]:
+        packets.send(self._channel, message, fds)
+        answer, received = packets.receive(self._channel)
         if "error" in answer:
             raise _FAULTS.get(answer["error"], Unavailable)(answer["message"])
         return answer, received
@@ -272,9 +281,7 @@ def _was_noise(spec: RunSpec, result: RunResult) -> bool:
 
 def _ended(status: Status) -> RunResult:
     """The result of a run whose jail died with it."""
-    return RunResult(
-        status=status, exit_code=None, signal=None, wall_s=0.0, cpu_s=0.0, memory_kb=0, jail_lost=True
-    )  # fmt: skip
+    return RunResult(status=status, exit_code=None, signal=None, wall_s=0.0, cpu_s=0.0, memory_kb=0, jail_lost=True)
 
 
 @cache

@@ -1,13 +1,13 @@
-"""The supervisor process: owns jails, hands their control sockets to lanes, cleans up after all.
+"""The supervisor process: starts jails, passes their control sockets to lanes, and ends what they leave behind.
 
-It is not in the path of a run: a lane asks once for a jail and then talks to its zygote directly.
+It is not in the path of a run: a lane asks once for a jail and then talks to the jail's zygote directly.
     lane -> {"do": "jail", kind…}      <- {"id", "limited", "evicted"} + the zygote's socket
             {"do": "limit", id, …}     sets the control group's limits for the runs that follow
             {"do": "fate", id}         is it alive, how many processes were killed for memory
-            {"do": "drop", id}         the jail is spent or broken: end it
+            {"do": "drop", id}         end the jail: it is used up or broken
             {"do": "keep"|"find", key} compiled programs, as sealed memfds, shared by the slots
-A jail without an owner is warm and unused; it gets one with its first run and never another.
-End of file on a lane's channel ends its jails; on the parent's, everything.
+A jail without an owner is warm and unused; its first run sets the owner for good. End of file on a lane's
+channel ends the jails of that lane; end of file on the parent's channel ends all jails and the process.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from typing import Any
 from assay.sandbox import report
 from assay.sandbox.environments import find
 from assay.sandbox.errors import JailReplaced, SandboxError, Unavailable
-from assay.sandbox.host import cgroups
-from assay.sandbox.host import packets as wire
+from assay.sandbox.host import cgroups, packets
 from assay.sandbox.host.backends import Backend, open_backend
 from assay.sandbox.host.hostjails import sweep_boxes
 from assay.sandbox.host.jails import Jail, JailKind
@@ -53,7 +52,7 @@ class _Held:
 
 @dataclass
 class _Starting:
-    """A jail whose zygote has not spoken yet, and the slot that waits for it (None: warming up)."""
+    """A jail whose zygote has not said hello yet; `waiting`: a lane waits for it (else it is warmed up ahead)."""
 
     held: _Held
     deadline: float
@@ -68,7 +67,7 @@ class _Slot:
     warm: _Held | None = None
     starting: _Starting | None = None
     evicted: list[int] = field(default_factory=list)
-    """Jails that were ended to make room; the lane hears of them with the next jail."""
+    """Jails that were ended to make room; the next answer that carries a jail tells the lane."""
 
 
 class Server:
@@ -106,43 +105,43 @@ class Server:
 
     def _from_parent(self) -> None:
         try:
-            _, fds = wire.receive(self._parent)
+            _, fds = packets.receive(self._parent)
         except Unavailable:
             self._running = False
             return
         if len(self._slots) >= self._settings.slots:
             for fd in fds:
                 os.close(fd)
-            wire.send(self._parent, {"error": "every slot is taken"})
+            packets.send(self._parent, {"error": "every slot is taken"})
             return
         number = min(set(range(self._settings.slots)) - self._slots)
         self._slots.add(number)
         slot = _Slot(socket.socket(fileno=fds[0]), number)
         self._open.append(slot)
         self._selector.register(slot.channel, selectors.EVENT_READ, lambda: self._from_lane(slot))
-        wire.send(self._parent, {"slot": number})
+        packets.send(self._parent, {"slot": number})
         with contextlib.suppress(SandboxError):
             self._start(slot, JailKind(image="python", environment="plain", role="program", owner=""), waiting=False)
 
     def _from_lane(self, slot: _Slot) -> None:
         try:
-            message, fds = wire.receive(slot.channel)
+            message, fds = packets.receive(slot.channel)
         except Unavailable:
             self._end_slot(slot)
             return
         try:
-            action: Callable[[_Slot, wire.Message, list[int]], None] = getattr(self, f"_do_{message['do']}")
+            action: Callable[[_Slot, packets.Message, list[int]], None] = getattr(self, f"_do_{message['do']}")
             action(slot, message, fds)
         except SandboxError as error:
             self._answer(slot, {"error": type(error).__name__, "message": str(error)})
 
-    def _answer(self, slot: _Slot, message: wire.Message, *fds: int) -> None:
+    def _answer(self, slot: _Slot, message: packets.Message, *fds: int) -> None:
         with contextlib.suppress(Unavailable):  # a lane that is gone is noticed by its end of file
-            wire.send(slot.channel, message, fds)
+            packets.send(slot.channel, message, fds)
 
     # -- jails ------------------------------------------------------------------------------------
 
-    def _do_jail(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_jail(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         kind = JailKind(**message["kind"])
         if slot.starting is not None:
             self._finish_start(slot, wait=True)
@@ -155,7 +154,7 @@ class Server:
         self._start(slot, kind, waiting=True)
 
     def _make_room(self, slot: _Slot, spare: Sequence[int]) -> None:
-        """End jails until one more fits: of those that the lane can spare, in its order, and no other."""
+        """End jails until one more fits: only those that the lane lists as spare, in its order."""
         for number in spare:
             if len(slot.held) < self._settings.jails_per_slot:
                 return
@@ -210,7 +209,7 @@ class Server:
         slot.evicted = []
         self._answer(slot, answer, held.jail.control.fileno())
 
-    def _do_limit(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_limit(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = self._held(slot, message)
         if held.jail.group:
             held.jail.group.limit(
@@ -219,17 +218,17 @@ class Server:
             )
         self._answer(slot, {})
 
-    def _do_fate(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_fate(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = self._held(slot, message)
         self._answer(slot, {"alive": held.jail.alive(), "oom_kills": held.jail.oom_kills()})
 
-    def _do_drop(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_drop(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = slot.held.pop(message["id"], None)
         if held:
             self._end(held)
         self._answer(slot, {})
 
-    def _held(self, slot: _Slot, message: wire.Message) -> _Held:
+    def _held(self, slot: _Slot, message: packets.Message) -> _Held:
         held = slot.held.get(message["id"])
         if held is None:
             raise JailReplaced("the jail was replaced")
@@ -252,7 +251,7 @@ class Server:
         self._open.remove(slot)
 
     def _expire(self) -> None:
-        """Give up on jails that do not start, and on jails whose nsjail was killed under them."""
+        """Drop jails that do not start in time, and jails whose nsjail process was killed."""
         if os.getppid() != self._parent_pid:
             self._running = False
         for slot in self._open:
@@ -266,14 +265,14 @@ class Server:
                 self._end(slot.warm)
                 slot.warm = None
 
-    def _do_languages(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_languages(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         found = found_languages().values()
         rows = [[item.language.name, item.executable, item.digest, item.version] for item in found]
         self._answer(slot, {"languages": rows, "isolated": bool(self._backend.promises)})
 
     # -- compiled programs --------------------------------------------------------------------------
 
-    def _do_keep(self, slot: _Slot, message: wire.Message, fds: list[int]) -> None:
+    def _do_keep(self, slot: _Slot, message: packets.Message, fds: list[int]) -> None:
         old = self._artefacts.pop(message["key"], None)
         if old is not None:
             os.close(old)
@@ -285,7 +284,7 @@ class Server:
     def _artefact_bytes(self) -> int:
         return sum(os.fstat(fd).st_size for fd in self._artefacts.values())
 
-    def _do_find(self, slot: _Slot, message: wire.Message, _: list[int]) -> None:
+    def _do_find(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         fd = self._artefacts.get(message["key"])
         if fd is None:
             self._answer(slot, {"found": False})
@@ -310,13 +309,13 @@ def main(arguments: list[str]) -> int:
         proven = open_backend(settings, hierarchy)
         facts: dict[str, Any] = report.isolation(settings, proven)
     except (SandboxError, OSError) as error:
-        wire.send(parent, {"error": str(error)})
+        packets.send(parent, {"error": str(error)})
         return 1
     server = Server(settings, proven.backend, parent, int(arguments[1]))
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(Unavailable):
-        wire.send(parent, facts)
+        packets.send(parent, facts)
         server.serve()
     return 0
 

@@ -20,8 +20,7 @@ import threading
 from typing import Any
 
 from assay.sandbox.errors import Unavailable
-from assay.sandbox.host import cgroups
-from assay.sandbox.host import packets as wire
+from assay.sandbox.host import cgroups, packets
 from assay.sandbox.settings import Settings
 
 _START_TIMEOUT_S = 120.0
@@ -31,36 +30,42 @@ _CALL_TIMEOUT_S = 30.0
 class Supervisor:
     """Handle of a supervisor process. Thread-safe."""
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, report: dict[str, Any]) -> None:
         self._process = process
         self._control = control
         self._lock = threading.Lock()
-        self._isolation: dict[str, Any] = {}
+        self._report = report
 
     @classmethod
     def start(cls, settings: Settings | None = None) -> Supervisor:
         """Install environments, start the process, let it prove its backend. Raises `Unavailable` saying why not."""
         settings = (settings or Settings()).installed()
-        ours, theirs = wire.pair()
-        with theirs:
+        control, its_end = packets.pair()
+        with its_end:
             process = subprocess.Popen(
-                [sys.executable, "-m", "assay.sandbox.host.supervise", str(theirs.fileno()), str(os.getpid()),
-                 settings.to_json()],
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
-        supervisor = cls(process, ours)
-        ours.settimeout(_START_TIMEOUT_S)
+                [
+                    sys.executable,
+                    "-m",
+                    "assay.sandbox.host.supervise",
+                    str(its_end.fileno()),
+                    str(os.getpid()),
+                    settings.to_json(),
+                ],
+                pass_fds=[its_end.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        control.settimeout(_START_TIMEOUT_S)
         try:
-            hello, _ = wire.receive(ours)
+            report, _ = packets.receive(control)
         except Unavailable:
-            supervisor.close()
+            _end(process, control)
             raise Unavailable("the sandbox supervisor did not start") from None
-        ours.settimeout(_CALL_TIMEOUT_S)
-        if "error" in hello:
-            supervisor.close()
-            raise Unavailable(hello["error"])
-        supervisor._isolation = hello
-        return supervisor
+        control.settimeout(_CALL_TIMEOUT_S)
+        if "error" in report:
+            _end(process, control)
+            raise Unavailable(report["error"])
+        return cls(process, control, report)
 
     @property
     def alive(self) -> bool:
@@ -74,30 +79,25 @@ class Supervisor:
 
     def isolation(self) -> dict[str, Any]:
         """The self-test's report: backend, what holds, languages, environments, fingerprint."""
-        return self._isolation
+        return self._report
 
     def fingerprint(self) -> str:
-        """Digest of backend, interpreter, guest code, policy, toolchains and environments."""
-        return str(self._isolation["fingerprint"])
+        """Digest of backend, interpreter, guest code, seccomp profile, toolchains and environments."""
+        return str(self._report["fingerprint"])
 
     def connect(self) -> int:
         """A descriptor that is one slot's channel. Raises `Unavailable`."""
-        ours, theirs = wire.pair()
-        with ours, theirs, self._lock:
-            wire.send(self._control, {"do": "slot"}, [theirs.fileno()])
-            answer, _ = wire.receive(self._control)
+        lane_end, its_end = packets.pair()
+        with lane_end, its_end, self._lock:
+            packets.send(self._control, {"do": "slot"}, [its_end.fileno()])
+            answer, _ = packets.receive(self._control)
             if "error" in answer:
                 raise Unavailable(answer["error"])
-            return ours.detach()
+            return lane_end.detach()
 
     def close(self) -> None:
         """End every jail and the process."""
-        self._control.close()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        _end(self._process, self._control)
         with contextlib.suppress(OSError):
             hierarchy = cgroups.find()
             if hierarchy:
@@ -108,3 +108,13 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _end(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """Close the control socket, at which the process ends by itself; kill it if it does not."""
+    control.close()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -18,15 +18,15 @@ from torch import Tensor
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.kernels import Backend
-from assay.trainer_adapter.grpo.kernels.linear import product32
 from assay.trainer_adapter.grpo.objective.backend import head_loss, logits_loss, token_logp
 from assay.trainer_adapter.grpo.objective.batch import Batch
-from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec
+from assay.trainer_adapter.grpo.objective.precision import product32
 from assay.trainer_adapter.grpo.run.config import Lora, Model
 
 _SCALED_HEADS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
-LOGP_ROWS = 4096
-"""Rows whose logits exist at once where only log-probs are wanted."""
+LOGP_TOKENS = 4096
+"""LossInputs whose logits exist at once where only log-probs are wanted."""
 
 
 class Policy:
@@ -93,18 +93,24 @@ class Policy:
         with self.precision():
             out = self._decoder(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False)
         states = out.last_hidden_state
-        return states.reshape(-1, states.shape[-1])[batch.rows]
+        return states.reshape(-1, states.shape[-1])[batch.positions]
 
-    def loss(self, batch: Batch, rows: Rows, spec: LossSpec, *, temperature: float) -> tuple[Tensor, Any]:
-        """The loss of a micro-batch and its `Stats`."""
+    def loss(self, batch: Batch, inputs: LossInputs, spec: LossSpec, *, temperature: float) -> tuple[Tensor, Any]:
+        """The loss of a micro-batch and its `LossStats`."""
         hidden = self.hidden(batch)
         if self._fused:
             return head_loss(
-                hidden, self._head.weight, batch.tokens, rows, spec, temperature=temperature, backend=self.backend,
+                hidden,
+                self._head.weight,
+                batch.tokens,
+                inputs,
+                spec,
+                temperature=temperature,
+                backend=self.backend,
                 compute=self._compute,
-            )  # fmt: skip
+            )
         logits = self._logits(hidden)
-        return logits_loss(logits, batch.tokens, rows, spec, temperature=temperature, backend=self.backend)
+        return logits_loss(logits, batch.tokens, inputs, spec, temperature=temperature, backend=self.backend)
 
     @property
     def _compute(self) -> torch.dtype:
@@ -112,7 +118,7 @@ class Policy:
         return torch.bfloat16 if self._autocast else self._head.weight.dtype
 
     def next_logits(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        """fp32 logits after the last token of each row, and the cache: what a generator samples from.
+        """Return fp32 logits [B, V] after the last token of each of B sequences, and the cache, for a generator.
 
         The same head in the same precision as the loss: sampled and trained log-probs differ by noise only.
         """
@@ -140,7 +146,7 @@ class Policy:
         hidden = self.hidden(batch)
         parts = [
             token_logp(self._logits(part), tokens, temperature=temperature)[0]
-            for part, tokens in zip(hidden.split(LOGP_ROWS), batch.tokens.split(LOGP_ROWS), strict=True)
+            for part, tokens in zip(hidden.split(LOGP_TOKENS), batch.tokens.split(LOGP_TOKENS), strict=True)
         ]
         return torch.cat(parts) if parts else hidden.new_zeros(0)
 

@@ -34,13 +34,13 @@ _SOLUTION = {"name": "solution.py", "files": [["solution.py", 0o644, 0]], "sourc
 def run(candidacy: Candidacy) -> list[TestOutcome]:
     """The outcomes of the units in order, fewer after an early stop."""
     reference = candidacy.spec.reference
-    judge = _together if reference.trust == "low" else _apart
-    tests = [partial(_unit, candidacy, test, judge) for test in reference.tests if isinstance(test, AssertsTest)]
+    run_unit = _together if reference.trust == "low" else _apart
+    tests = [partial(_unit, candidacy, test, run_unit) for test in reference.tests if isinstance(test, AssertsTest)]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
-def _unit(candidacy: Candidacy, test: AssertsTest, judge: Any) -> TestOutcome:
-    program, told = judge(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
+def _unit(candidacy: Candidacy, test: AssertsTest, run_unit: Any) -> TestOutcome:
+    program, told = run_unit(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
     verdict = _parse(told)
     if not told.startswith(_READY):
         _refuse(verdict)
@@ -96,13 +96,22 @@ def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]
     to_c, to_t = pipe(), pipe()
     common: dict[str, Any] = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
     program = RunSpec(
-        action="serve", head=_SOLUTION, blobs=[candidacy.source], limits=_limits_of_program(candidacy.limits),
-        descriptors=(to_c[0], to_t[1]), **common,
-    )  # fmt: skip
+        action="serve",
+        head=_SOLUTION,
+        blobs=[candidacy.source],
+        limits=_limits_of_program(candidacy.limits),
+        descriptors=(to_c[0], to_t[1]),
+        **common,
+    )
     tests = RunSpec(
-        action="tests", blobs=[test_code], limits=_limits_of_tests(candidacy.limits), outputs=1,
-        descriptors=(to_t[0], to_c[1]), role="tests", **common,
-    )  # fmt: skip
+        action="tests",
+        blobs=[test_code],
+        limits=_limits_of_tests(candidacy.limits),
+        outputs=1,
+        descriptors=(to_t[0], to_c[1]),
+        role="tests",
+        **common,
+    )
     results = candidacy.slot.run_together([program, tests], close_after_start=[*to_c, *to_t])
     return results[0], results[1]
 
@@ -121,9 +130,14 @@ def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]
     """`trust: low`: tests and program in one process."""
     head = {**_SOLUTION, "low_trust": True}
     spec = RunSpec(
-        action="tests", head=head, blobs=[test_code, candidacy.source], limits=candidacy.limits, outputs=1,
-        environment=candidacy.spec.reference.env, owner=candidacy.owner,
-    )  # fmt: skip
+        action="tests",
+        head=head,
+        blobs=[test_code, candidacy.source],
+        limits=candidacy.limits,
+        outputs=1,
+        environment=candidacy.spec.reference.env,
+        owner=candidacy.owner,
+    )
     spec = replace(spec, head={**head, "files": [["solution.py", 0o644, 0]]})
     result = candidacy.slot.run(spec)
     return result, result.outputs[0] if result.outputs else b""

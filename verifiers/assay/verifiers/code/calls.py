@@ -10,10 +10,10 @@ from typing import Any
 
 from assay.contract.references.code import FunctionTest
 from assay.sandbox import RunResult, RunSpec
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 from assay.verifiers.code.compare import value_rule
 from assay.verifiers.code.outcome import TestOutcome
-from assay.verifiers.code.runs import Candidacy, judged
+from assay.verifiers.code.runs import Candidacy, outcome_of
 
 MAX_ANSWER_BYTES = 8 << 20
 MAX_ANSWER_NODES = 2_500_000
@@ -34,13 +34,22 @@ def calls_spec(candidacy: Candidacy, indices: list[int]) -> RunSpec:
         if isinstance(test, FunctionTest)
     ]
     head = {
-        "name": "solution.py", "source": 0, "files": [["solution.py", 0o644, 0]],
-        "calls": calls, "nodes": candidacy.spec.typed,
-    }  # fmt: skip
+        "name": "solution.py",
+        "source": 0,
+        "files": [["solution.py", 0o644, 0]],
+        "calls": calls,
+        "nodes": candidacy.spec.typed,
+    }
     return RunSpec(
-        action="calls", head=head, blobs=[candidacy.source], limits=candidacy.limits, outputs=1,
-        output_bytes=MAX_ANSWER_BYTES, environment=candidacy.spec.reference.env, owner=candidacy.owner,
-    )  # fmt: skip
+        action="calls",
+        head=head,
+        blobs=[candidacy.source],
+        limits=candidacy.limits,
+        outputs=1,
+        output_bytes=MAX_ANSWER_BYTES,
+        environment=candidacy.spec.reference.env,
+        owner=candidacy.owner,
+    )
 
 
 def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
@@ -53,8 +62,8 @@ def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
         return None
     for index, line in enumerate(lines[:-1]):
         try:
-            form = values.parse(line)
-        except values.Malformed:
+            form = codec.parse(line)
+        except codec.Malformed:
             return None
         if not (isinstance(form, list) and len(form) == 2 and form[0] == index and isinstance(form[1], dict)):
             return None
@@ -62,24 +71,24 @@ def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
     return answers
 
 
-def judge_answer(candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
+def answer_outcome(candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
     """The outcome of one call whose run ended as `run` and answered `answer` (None: nothing usable)."""
     if answer is not None and "e" in answer:
         status = "wrong_output" if answer.get("at") == "value" else "runtime_error"
-        return judged(run, lambda: False, wrong=status)
+        return outcome_of(run, lambda: False, wrong=status)
     if answer is None:
         flags = ("early_exit",) if run.ok or run.exit_code is not None else ()
-        status = judged(run, lambda: False, wrong="no_result").status
+        status = outcome_of(run, lambda: False, wrong="no_result").status
         return TestOutcome(status=status, run=run, flags=flags)
-    return judged(run, lambda: _right(candidacy, index, answer))
+    return outcome_of(run, lambda: _right(candidacy, index, answer))
 
 
 def _right(candidacy: Candidacy, index: int, answer: dict[str, Any]) -> bool:
     expected, expected_args = candidacy.spec.expected[index]
     rule = value_rule(candidacy.spec.compare)
     try:
-        if not rule(values.decode_unhashed(answer.get("v")), expected):
+        if not rule(codec.decode_unhashed(answer.get("v")), expected):
             return False
-        return expected_args is None or rule(values.decode_unhashed(answer.get("a")), expected_args)
-    except (values.Malformed, RecursionError, OverflowError):
+        return expected_args is None or rule(codec.decode_unhashed(answer.get("a")), expected_args)
+    except (codec.Malformed, RecursionError, OverflowError):
         return False

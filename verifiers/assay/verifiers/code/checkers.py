@@ -1,8 +1,8 @@
-"""Checkers and interactors: programs of the row that judge, each in a jail of its own.
+"""Checkers and interactors: programs of the row that decide a test, each in a jail of its own.
 
-A judge sees input, output and answer as files; it is trusted to judge but not with our host. A checker must not
-crash on the reference answers, whatever it says of them: that is asked once for a row, before any candidate, so
-that no completion brings it about. One that crashes on a candidate's output has found it wrong (`judge_crash`).
+A checker sees input, output and answer as files. Its result is trusted, its access to the host is not. It is run once
+per row on the reference answers, before any candidate: one that crashes there refuses the row. A crash on the output
+of a candidate counts as wrong output (flag `judge_crash`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from assay.contract.references.code import Judge, StdioTest
+from assay.contract.references.code import CheckerProgram, StdioTest
 from assay.sandbox import CompileFailed, Limits, RunResult, RunSpec, compile_program, program
 from assay.sandbox.host.execution import pipe
 from assay.sandbox.programs import failure_reason
@@ -18,12 +18,12 @@ from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.runs import Candidacy
 from assay.verifiers.errors import InvalidReference
 
-_JUDGE_LIMITS = Limits(wall_s=20.0, memory_mb=1024, disk_mb=256, file_mb=256, output_mb=16)
+_CHECKER_LIMITS = Limits(wall_s=20.0, memory_mb=1024, disk_mb=256, file_mb=256, output_mb=16)
 _RIGHT, _WRONG = {0}, {1, 2, 7}
 _FILES = ("input.txt", "output.txt", "answer.txt")
 
 
-def require_healthy(candidacy: Candidacy, checker: Judge) -> None:
+def require_healthy(candidacy: Candidacy, checker: CheckerProgram) -> None:
     """Run the checker on the row's reference answers, once. Raises `InvalidReference` if it crashes there.
 
     An empty expectation is no answer to try: where there is a checker, tests need none (contract, `checker`).
@@ -36,7 +36,7 @@ def require_healthy(candidacy: Candidacy, checker: Judge) -> None:
         raise InvalidReference("the checker fails on the reference answer", field="checker")
 
 
-def _healthy(candidacy: Candidacy, checker: Judge, test: StdioTest) -> bool:
+def _healthy(candidacy: Candidacy, checker: CheckerProgram, test: StdioTest) -> bool:
     answer = test.expected_stdout
     if not answer:
         return True
@@ -44,7 +44,7 @@ def _healthy(candidacy: Candidacy, checker: Judge, test: StdioTest) -> bool:
     return any(_word(checker, candidacy.slot.run(run)) is not None for _ in range(2))
 
 
-def check(candidacy: Candidacy, checker: Judge, test: StdioTest, result: RunResult) -> TestOutcome:
+def check(candidacy: Candidacy, checker: CheckerProgram, test: StdioTest, result: RunResult) -> TestOutcome:
     """The checker's word on what the program printed."""
     verdict = _word(checker, candidacy.slot.run(_checker_run(candidacy, checker, test, result.stdout)))
     if verdict is None:
@@ -52,28 +52,28 @@ def check(candidacy: Candidacy, checker: Judge, test: StdioTest, result: RunResu
     return TestOutcome(status=PASSED if verdict else "wrong_output", run=result)
 
 
-def interact(candidacy: Candidacy, interactor: Judge, test: StdioTest, spec: RunSpec) -> TestOutcome:
+def interact(candidacy: Candidacy, interactor: CheckerProgram, test: StdioTest, spec: RunSpec) -> TestOutcome:
     """Let program and interactor talk; the interactor's word decides, then how the program ended."""
-    to_program, to_judge = pipe(), pipe()
-    judge = _interactor_run(candidacy, interactor, test)
+    to_program, to_interactor = pipe(), pipe()
+    checker = _interactor_run(candidacy, interactor, test)
     talk = [
-        replace(spec, stdin=to_program[0], stdout=to_judge[1]),
-        replace(judge, stdin=to_judge[0], stdout=to_program[1]),
+        replace(spec, stdin=to_program[0], stdout=to_interactor[1]),
+        replace(checker, stdin=to_interactor[0], stdout=to_program[1]),
     ]
-    mine, its = candidacy.slot.run_together(talk, close_after_start=[*to_program, *to_judge])
-    verdict = _word(interactor, its)
-    if mine.ok and verdict is True:
-        return TestOutcome(status=PASSED, run=mine)
+    program_run, interactor_run = candidacy.slot.run_together(talk, close_after_start=[*to_program, *to_interactor])
+    verdict = _word(interactor, interactor_run)
+    if program_run.ok and verdict is True:
+        return TestOutcome(status=PASSED, run=program_run)
     if verdict is False:
-        return TestOutcome(status="wrong_output", run=mine)
-    if mine.ok:
-        return TestOutcome(status="wrong_output", run=mine, flags=("judge_crash",))
-    return TestOutcome(status=failure_reason(mine), run=mine)
+        return TestOutcome(status="wrong_output", run=program_run)
+    if program_run.ok:
+        return TestOutcome(status="wrong_output", run=program_run, flags=("judge_crash",))
+    return TestOutcome(status=failure_reason(program_run), run=program_run)
 
 
-def _word(judge: Judge, run: RunResult) -> bool | None:
-    """What a judge's run says: right, wrong, or None where it crashed or overran."""
-    if judge.protocol == "testlib":
+def _word(checker: CheckerProgram, run: RunResult) -> bool | None:
+    """Return what the run of a checker says: right, wrong, or None where it crashed or overran."""
+    if checker.protocol == "testlib":
         return True if run.exit_code in _RIGHT else False if run.exit_code in _WRONG else None
     try:
         word = json.loads(run.outputs[0]) if run.ok else None
@@ -82,42 +82,49 @@ def _word(judge: Judge, run: RunResult) -> bool | None:
     return word if isinstance(word, bool) else None
 
 
-def _checker_run(candidacy: Candidacy, checker: Judge, test: StdioTest, output: bytes) -> RunSpec:
+def _checker_run(candidacy: Candidacy, checker: CheckerProgram, test: StdioTest, output: bytes) -> RunSpec:
     files = [
         (_FILES[0], _bytes(test.stdin)),
         (_FILES[1], output),
         (_FILES[2], _bytes(test.expected_stdout or "")),
     ]
     if checker.protocol == "testlib":
-        return _judge_program(candidacy, checker, files, _FILES)
-    return _python_judge(candidacy, "check", checker, files)
+        return _compiled_checker(candidacy, checker, files, _FILES)
+    return _python_checker(candidacy, "check", checker, files)
 
 
-def _interactor_run(candidacy: Candidacy, interactor: Judge, test: StdioTest) -> RunSpec:
+def _interactor_run(candidacy: Candidacy, interactor: CheckerProgram, test: StdioTest) -> RunSpec:
     files = [(_FILES[0], _bytes(test.stdin)), (_FILES[2], _bytes(test.expected_stdout or ""))]
     if interactor.protocol == "testlib":
-        return _judge_program(candidacy, interactor, files, _FILES)
-    return _python_judge(candidacy, "interact", interactor, files)
+        return _compiled_checker(candidacy, interactor, files, _FILES)
+    return _python_checker(candidacy, "interact", interactor, files)
 
 
-def _judge_program(
-    candidacy: Candidacy, judge: Judge, files: list[tuple[str, bytes]], argv: tuple[str, ...]
+def _compiled_checker(
+    candidacy: Candidacy, checker: CheckerProgram, files: list[tuple[str, bytes]], argv: tuple[str, ...]
 ) -> RunSpec:
     try:
         compiled = compile_program(
-            candidacy.slot, candidacy.slot.toolchain(judge.language), judge.source.encode(), owner=candidacy.owner
+            candidacy.slot, candidacy.slot.toolchain(checker.language), checker.source.encode(), owner=candidacy.owner
         )
     except CompileFailed as failure:
-        raise InvalidReference("the judge does not compile", field="checker.source") from failure
-    run = program(compiled, limits=_JUDGE_LIMITS, files=files, argv=argv, role="tests", owner=candidacy.owner)
+        raise InvalidReference("the checker does not compile", field="checker.source") from failure
+    run = program(compiled, limits=_CHECKER_LIMITS, files=files, argv=argv, role="tests", owner=candidacy.owner)
     return replace(run, head={**run.head, "ignore_sigpipe": True})  # it may write when the program has ended
 
 
-def _python_judge(candidacy: Candidacy, action: str, judge: Judge, files: list[tuple[str, bytes]]) -> RunSpec:
+def _python_checker(
+    candidacy: Candidacy, action: str, checker: CheckerProgram, files: list[tuple[str, bytes]]
+) -> RunSpec:
     return RunSpec(
-        action=action, head={}, blobs=[judge.source.encode(), *(content for _, content in files)],
-        limits=_JUDGE_LIMITS, outputs=1, role="tests", owner=candidacy.owner,
-    )  # fmt: skip
+        action=action,
+        head={},
+        blobs=[checker.source.encode(), *(content for _, content in files)],
+        limits=_CHECKER_LIMITS,
+        outputs=1,
+        role="tests",
+        owner=candidacy.owner,
+    )
 
 
 def _bytes(text: str) -> bytes:

@@ -2,7 +2,7 @@
 
 `last_fence`: the content of the last code fence after the thinking that can hold a program of the
 row's language: its info string is empty, names that language, or names none that we know. A last
-fence that never closes is no answer. (`whole` is the judged text as it stands, thinking and all.)
+fence that never closes is no answer. (`whole` is the text that is scored as it stands, thinking and all.)
 Fences follow CommonMark: three or more backticks or tildes, indented at most three columns more than what
 they stand in, be it the text or an item of a list above; the opening fence's indentation goes from every line.
 Linear in the text. Not covered: fences in block quotes; where a list ends.
@@ -37,7 +37,7 @@ _NOT_PROGRAMS = frozenset(_OTHER_TAGS.split())
 
 @dataclass(frozen=True)
 class Program:
-    """Extracted code and where it stands in the judged text."""
+    """Extracted code and where it stands in the text that is scored."""
 
     code: str
     span: tuple[int, int]

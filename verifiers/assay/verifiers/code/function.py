@@ -11,7 +11,7 @@ from functools import partial
 
 from assay.sandbox import RunResult
 from assay.verifiers.code import shared
-from assay.verifiers.code.calls import answers_of, calls_spec, judge_answer
+from assay.verifiers.code.calls import answer_outcome, answers_of, calls_spec
 from assay.verifiers.code.outcome import TestOutcome
 from assay.verifiers.code.runs import Candidacy, until_failure
 
@@ -38,10 +38,10 @@ class Caller:
         self._code = b""
 
     def test(self, index: int) -> TestOutcome:
-        """Run the test of that index and judge it."""
+        """Run the test of that index and return its outcome."""
         result = self._run(index)
         answers = answers_of(result.outputs[0], 1) if result.outputs else None
-        return judge_answer(self._candidacy, index, result, answers[0] if answers else None)
+        return answer_outcome(self._candidacy, index, result, answers[0] if answers else None)
 
     def _run(self, index: int) -> RunResult:
         spec = calls_spec(self._candidacy, [index])

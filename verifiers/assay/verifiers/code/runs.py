@@ -10,12 +10,12 @@ from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.spec import Spec
 
-__all__ = ["Candidacy", "judged", "until_failure"]
+__all__ = ["Candidacy", "outcome_of", "until_failure"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidacy:
-    """A program to be judged: the row's spec, the code, where it runs and for whom."""
+    """A program to be scored: the row's spec, the code, where it runs and for whom."""
 
     spec: Spec
     slot: Slot
@@ -38,7 +38,7 @@ def until_failure(tests: Sequence[Callable[[], TestOutcome]], *, stop_early: boo
             return
 
 
-def judged(run: RunResult, right: Callable[[], bool], wrong: str = "wrong_output") -> TestOutcome:
+def outcome_of(run: RunResult, right: Callable[[], bool], wrong: str = "wrong_output") -> TestOutcome:
     """A run that failed fails the test, whatever it printed; else `right` decides."""
     if not run.ok:
         return TestOutcome(status=failure_reason(run), run=run)

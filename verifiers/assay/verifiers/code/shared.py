@@ -49,10 +49,10 @@ def stdio(candidacy: Candidacy) -> tuple[list[TestOutcome] | None, bytes]:
             owner=candidacy.owner,
         )
     )
-    return _judged(candidacy, tests, run), run.outputs[1] if run.ok else b""
+    return _outcomes_of(candidacy, tests, run), run.outputs[1] if run.ok else b""
 
 
-def _judged(candidacy: Candidacy, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
+def _outcomes_of(candidacy: Candidacy, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
     printed = _frames(run.outputs[0], len(tests)) if run.ok else None
     if printed is None:
         return None
@@ -85,7 +85,7 @@ def function_outcomes(candidacy: Candidacy) -> list[TestOutcome] | None:
     answers = calls.answers_of(run.outputs[0], count) if run.ok else None
     if answers is None:
         return None
-    outcomes = [calls.judge_answer(candidacy, index, run, answer) for index, answer in enumerate(answers)]
+    outcomes = [calls.answer_outcome(candidacy, index, run, answer) for index, answer in enumerate(answers)]
     return outcomes if all(outcome.passed for outcome in outcomes) else None
 
 

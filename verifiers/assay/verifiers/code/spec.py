@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.contract.references.code import AssertsTest, CodeReference, FunctionTest, Judge, StdioTest
+from assay.contract.references.code import AssertsTest, CheckerProgram, CodeReference, FunctionTest, StdioTest
 from assay.sandbox import CEILINGS, Limits, LimitTooHigh, check_limits, language_table
 from assay.sandbox.guest.values.codec import Chain, Encoder, TooLarge, Tree, flatten_chain, flatten_tree
 from assay.sandbox.guest.zygote.calls import Builder, ListNode, TreeNode
@@ -20,7 +20,7 @@ MAX_CODE_BYTES = 1 << 20
 class Spec:
     """A checked reference. `expected` (function mode) holds plain values per test: result, arguments.
 
-    `health` remembers what was found out about the row's own judges, which only a run can tell.
+    `health` remembers what was found out about the row's own checkers, which only a run can tell.
     """
 
     reference: CodeReference
@@ -39,9 +39,9 @@ def prepare(reference: CodeReference) -> Spec:
         raise InvalidReference(f"mode {reference.mode} is for python", field="language")
     for index, test in enumerate(reference.tests):
         _check_test(reference, test, index)
-    for judge in (reference.checker, reference.interactor):
-        if judge is not None:
-            _check_judge(reference, judge)
+    for checker in (reference.checker, reference.interactor):
+        if checker is not None:
+            _check_checker(reference, checker)
     return Spec(
         reference=reference,
         limits=_limits(reference),
@@ -54,8 +54,8 @@ def prepare(reference: CodeReference) -> Spec:
 def _check_test(reference: CodeReference, test: object, index: int) -> None:
     if not isinstance(test, _MODES[reference.mode]):
         raise InvalidReference(f"a test of mode {reference.mode} has other fields", field=f"tests.{index}")
-    judged = reference.checker is not None or reference.interactor is not None
-    if isinstance(test, StdioTest) and test.expected_stdout is None and not judged:
+    decided_by_program = reference.checker is not None or reference.interactor is not None
+    if isinstance(test, StdioTest) and test.expected_stdout is None and not decided_by_program:
         raise InvalidReference("a test needs an expectation", field=f"tests.{index}.expected_stdout")
     if isinstance(test, FunctionTest) and not test.entry_point.isidentifier():
         raise InvalidReference("entry_point must be an identifier", field=f"tests.{index}.entry_point")
@@ -63,15 +63,15 @@ def _check_test(reference: CodeReference, test: object, index: int) -> None:
         raise InvalidReference("a test needs something to check", field=f"tests.{index}.test_code")
 
 
-def _check_judge(reference: CodeReference, judge: Judge) -> None:
+def _check_checker(reference: CodeReference, checker: CheckerProgram) -> None:
     if reference.mode != "stdio":
         raise InvalidReference("checkers and interactors are for mode stdio", field="checker")
     if reference.checker is not None and reference.interactor is not None:
         raise InvalidReference("a checker or an interactor, not both", field="interactor")
-    if judge.language not in language_table():
-        raise InvalidReference("unknown language of the judge", field="checker.language")
-    if judge.protocol == "python" and judge.language != "python":
-        raise InvalidReference("protocol python is for judges in python", field="checker.language")
+    if checker.language not in language_table():
+        raise InvalidReference("unknown language of the checker", field="checker.language")
+    if checker.protocol == "python" and checker.language != "python":
+        raise InvalidReference("protocol python is for checkers in python", field="checker.language")
 
 
 def _rule(reference: CodeReference) -> str:

@@ -12,11 +12,10 @@ from functools import partial
 
 from assay.contract.references.code import StdioTest
 from assay.sandbox import RunResult, RunSpec, program
-from assay.verifiers.code import checkers as judges
-from assay.verifiers.code import shared
+from assay.verifiers.code import checkers, shared
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import TestOutcome
-from assay.verifiers.code.runs import Candidacy, judged, until_failure
+from assay.verifiers.code.runs import Candidacy, outcome_of, until_failure
 
 _CODE_FD = 3
 
@@ -31,7 +30,7 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
         if together is not None and tests[shared.chosen(candidacy)]().passed:
             return together
     if reference.checker is not None:
-        judges.require_healthy(candidacy, reference.checker)
+        checkers.require_healthy(candidacy, reference.checker)
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
@@ -48,18 +47,18 @@ class Runner:
     code: bytes = b""
 
     def test(self, test: StdioTest) -> TestOutcome:
-        """Run one test and judge it."""
+        """Run one test and return its outcome."""
         reference = self.candidacy.spec.reference
         if reference.interactor is not None:
-            return judges.interact(self.candidacy, reference.interactor, test, self.spec(test))
+            return checkers.interact(self.candidacy, reference.interactor, test, self.spec(test))
         result = self.run(test)
         if reference.checker is not None:
             if not result.ok:
-                return judged(result, lambda: False)
-            return judges.check(self.candidacy, reference.checker, test, result)
+                return outcome_of(result, lambda: False)
+            return checkers.check(self.candidacy, reference.checker, test, result)
         rule = output_rule(self.candidacy.spec.compare)
         expected = (test.expected_stdout or "").encode("utf-8", "surrogatepass")
-        return judged(result, lambda: rule(result.stdout, expected))
+        return outcome_of(result, lambda: rule(result.stdout, expected))
 
     def run(self, test: StdioTest) -> RunResult:
         """Run the program on a test's input."""

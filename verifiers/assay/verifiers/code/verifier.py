@@ -1,4 +1,4 @@
-"""The `code` verifier: extract a program, run it in the sandbox on the row's tests, judge outside.
+"""The `code` verifier: extract a program, run it in the sandbox on the row's tests, compare outside.
 
 Values cross the border, verdicts never do: no expectation is in the candidate's process, files, argv
 or environment, and nothing it emits is a verdict. `asserts` keeps tests in a jail of their own.
@@ -75,11 +75,11 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         if len(source) > MAX_CODE_BYTES:
             return Verdict(reward=0.0, score=0.0, reason="resource_limit", message=candidate.message_index)
         try:
-            return self._judge(spec, candidate, program, source, limits)
+            return self._score(spec, candidate, program, source, limits)
         except SandboxError as error:
             raise SandboxUnavailable(str(error)) from error
 
-    def _judge(
+    def _score(
         self, spec: Spec, candidate: Candidate, program: extraction.Program, source: bytes, limits: Limits
     ) -> Verdict:
         reference, where = spec.reference, self._open_slot()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 
 MAX_MESSAGE_BYTES = 16 << 20
 
@@ -30,7 +30,7 @@ class Channel:
 
     def send(self, message: Any) -> None:
         """Write one message. Raises `PeerGone`."""
-        view = memoryview(values.json_dumps(message).encode() + b"\n")
+        view = memoryview(codec.json_dumps(message).encode() + b"\n")
         try:
             while view:
                 view = view[os.write(self._write_fd, view) :]
@@ -48,8 +48,8 @@ class Channel:
             chunks.append(data)
         line, _, self._buffer = b"".join(chunks).partition(b"\n")
         try:
-            message = values.parse(line)
-        except values.Malformed as error:
+            message = codec.parse(line)
+        except codec.Malformed as error:
             raise self.lose("not a message") from error
         if not isinstance(message, dict):
             raise self.lose("not a message")

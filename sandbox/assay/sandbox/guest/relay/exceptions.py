@@ -10,8 +10,7 @@ import builtins
 from functools import lru_cache
 from typing import Any
 
-from assay.sandbox.guest.values import codec as values
-from assay.sandbox.guest.values import stdtypes
+from assay.sandbox.guest.values import codec, stdtypes
 
 _Group: Any = builtins.BaseExceptionGroup
 _MAX_DEPTH = 4
@@ -86,7 +85,7 @@ def _make(kind: type[BaseException], arguments: list[Any], body: Any, peer: Any,
             members = body.get("group") if depth < _MAX_DEPTH else ()
             return kind(str(arguments[0]), [build(member, peer, depth + 1) for member in members])
         return kind(*arguments)
-    except values.Malformed:
+    except codec.Malformed:
         raise
     except Exception:
         error = kind.__new__(kind, *(("", [Exception()]) if issubclass(kind, _Group) else ()))

@@ -21,8 +21,7 @@ from assay.sandbox.guest.relay import exceptions, proxies
 from assay.sandbox.guest.relay.channel import Channel
 from assay.sandbox.guest.relay.mutable import MUTABLE, refill
 from assay.sandbox.guest.relay.proxies import Remote, RemoteObject, RemoteThing, RemoteType
-from assay.sandbox.guest.values import codec as values
-from assay.sandbox.guest.values import stdtypes
+from assay.sandbox.guest.values import codec, stdtypes
 
 _MAX_HANDLES = 100_000
 _MAX_LIVE, _MAX_LIVE_ITEMS = 64, 256
@@ -57,7 +56,7 @@ class Exchange(Channel):
 
     def encode(self, value: Any) -> Any:
         """The form of any value: by content, or as a handle."""
-        return values.Encoder(self._handle_of).encode(value)
+        return codec.Encoder(self._handle_of).encode(value)
 
     def encode_function(self, function: Any) -> Any:
         """The form of a function of this end that the other may call."""
@@ -68,7 +67,7 @@ class Exchange(Channel):
         number = self._handles.get(id(value))
         if number is None:
             if len(self._objects) > _MAX_HANDLES:
-                raise values.TooLarge("too many objects")
+                raise codec.TooLarge("too many objects")
             number = len(self._objects) + 1
             self._handles[id(value)], self._objects[number] = number, value
         return number
@@ -136,8 +135,8 @@ class Exchange(Channel):
     # -- from the other end ----------------------------------------
 
     def decode(self, form: Any) -> Any:
-        """The value of a form, with proxies for handles. Raises `values.Malformed`."""
-        return values.decode(form, self._resolve)
+        """The value of a form, with proxies for handles. Raises `codec.Malformed`."""
+        return codec.decode(form, self._resolve)
 
     def class_named(self, name: Any) -> Any:
         """The class that both ends know by that name, or None."""
@@ -165,8 +164,8 @@ class Exchange(Channel):
             if tag == "h":
                 return self._proxy(*body)
         except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise values.Malformed("unknown object") from error
-        raise values.Malformed("unknown tag")
+            raise codec.Malformed("unknown object") from error
+        raise codec.Malformed("unknown tag")
 
     def _builtin(self, name: Any) -> Any:
         if self.trusting and isinstance(name, str):
@@ -239,7 +238,7 @@ class Exchange(Channel):
         for number, (value, form) in list(self._live.items()):
             try:
                 now = self.encode(value)
-            except values.TooLarge:  # it holds itself by now, or too much: from here on each end has its own
+            except codec.TooLarge:  # it holds itself by now, or too much: from here on each end has its own
                 del self._live[number]
                 continue
             if now != form:
@@ -248,7 +247,7 @@ class Exchange(Channel):
         return changed
 
     def apply(self, changed: Any) -> None:
-        """Take over what live containers have become at the other end. Raises `values.Malformed`."""
+        """Take over what live containers have become at the other end. Raises `codec.Malformed`."""
         for number, form in changed:
             if number in self._live:
                 value = self._live[number][0]

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 
 
 def unsupported(*_: Any) -> Any:
@@ -38,7 +38,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "copy": copy.copy, "deepcopy": copy.deepcopy, "asdict": dataclasses.asdict, "astuple": dataclasses.astuple,
     "replace": lambda target, **changes: dataclasses.replace(target, **changes),
     "is_dataclass": dataclasses.is_dataclass,
-    "content": lambda target: values.decode(values.Encoder().encode(target)),
+    "content": lambda target: codec.decode(codec.Encoder().encode(target)),
     "signature": lambda target: [
         [each.name, int(each.kind), each.default is not each.empty, repr(each.default)]
         for each in inspect.signature(target).parameters.values()

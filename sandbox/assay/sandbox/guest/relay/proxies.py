@@ -14,18 +14,34 @@ import numbers
 import types
 from collections.abc import Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from assay.sandbox.guest.relay.operations import METADATA, NAMED, OPERATIONS, PLAIN, special, unsupported
 
-if TYPE_CHECKING:
-    from assay.sandbox.guest.relay.relay import Peer
+
+class Requests(Protocol):
+    """What a proxy needs of its end of the relay; `relay.Peer` implements it."""
+
+    def ask(self, request: Any, arguments: Any = ()) -> Any:
+        """Send a request and return or raise its answer."""
+
+    def operate(self, name: str, handle: int, args: Any = (), keywords: Any = None) -> Any:
+        """Apply an operation to an object of the other end."""
+
+    def encode(self, value: Any) -> Any:
+        """Return the form of a value."""
+
+    def check_honest(self, handle: int) -> None:
+        """Raise if the object claims to equal random values."""
+
+    def check_denies(self, name: str, handle: int, *, like: Any = "") -> None:
+        """Raise if the object says yes to random values."""
 
 
 class Remote:
-    """What every proxy is: which peer, which handle."""
+    """Base of all proxies: the relay end that they belong to, and the handle of the object at the other end."""
 
-    _peer: Peer
+    _peer: Requests
     _handle: int
 
     def __repr__(self) -> str:
@@ -73,10 +89,12 @@ def _signature(rows: Any) -> inspect.Signature:
     """A signature from [name, kind, has a default, its text]."""
     kinds = list(inspect._ParameterKind)
     empty = inspect.Parameter.empty
-    return inspect.Signature([
-        inspect.Parameter(str(name), kinds[kind], default=str(text) if given else empty)
-        for name, kind, given, text in rows
-    ])  # fmt: skip
+    return inspect.Signature(
+        [
+            inspect.Parameter(str(name), kinds[kind], default=str(text) if given else empty)
+            for name, kind, given, text in rows
+        ]
+    )
 
 
 class RemoteIterator(Remote):
@@ -306,7 +324,7 @@ def shaped(kind: type, operations: str) -> type:
 class RemoteType(type):
     """Metaclass of the proxies of exported classes: making and class attributes happen over there."""
 
-    _peer: Peer
+    _peer: Requests
     _handle: int
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:

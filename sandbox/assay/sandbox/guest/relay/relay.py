@@ -24,7 +24,7 @@ from assay.sandbox.guest.relay.channel import PeerGone
 from assay.sandbox.guest.relay.exchange import TESTS_FILE, Exchange, is_own
 from assay.sandbox.guest.relay.mutable import is_mutable, refill
 from assay.sandbox.guest.relay.operations import METADATA, NAMED, OPERATIONS, unsupported
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 
 __all__ = ["TESTS_FILE", "LyingObject", "Peer", "PeerGone"]
 _ENDS = ("next", "anext")
@@ -64,9 +64,12 @@ class Peer(Exchange):
     def operate(self, name: str, handle: int, args: Any = (), keywords: Any = None) -> Any:
         """Apply an operation to an object of the other end."""
         request = {
-            "q": "op", "n": name, "h": handle, "a": [self.encode(item) for item in args],
+            "q": "op",
+            "n": name,
+            "h": handle,
+            "a": [self.encode(item) for item in args],
             "k": {key: self.encode(item) for key, item in (keywords or {}).items()},
-        }  # fmt: skip
+        }
         return self.ask(request, [*args, *(keywords or {}).values()])
 
     def ask(self, request: Any, arguments: Any = ()) -> Any:
@@ -85,7 +88,7 @@ class Peer(Exchange):
         previous, self._arguments = self._arguments, arguments
         try:
             return self._read(request, answer, arguments)
-        except (values.Malformed, values.TooLarge) as error:
+        except (codec.Malformed, codec.TooLarge) as error:
             raise self.lose("not an answer") from error
         finally:
             self._arguments = previous
@@ -237,7 +240,7 @@ class Peer(Exchange):
         """The form of a mutable container, to see whether a call changed it."""
         try:
             return self.encode(value) if is_mutable(value) else None
-        except values.TooLarge:
+        except codec.TooLarge:
             return None
 
 

@@ -11,8 +11,7 @@ import sys
 from typing import Any
 
 from assay.sandbox.guest.relay import proxies, relay, sideeffects
-from assay.sandbox.guest.values import codec as values
-from assay.sandbox.guest.values import stdtypes
+from assay.sandbox.guest.values import codec, stdtypes
 from assay.sandbox.guest.zygote import calls, program
 
 READ_FD, WRITE_FD = 3, 4
@@ -87,9 +86,12 @@ def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
     bases = [peer.exported[base] for base in kind.__mro__[1:] if base in peer.exported]
     raised = stdtypes.exception_names(kind) if issubclass(kind, BaseException) else None
     return {
-        "name": name, "class": [peer.keep(kind), "cls", peer.exported[kind]], "bases": bases[:1],
-        "raised": raised, "operations": proxies.operations_of(kind),
-    }  # fmt: skip
+        "name": name,
+        "class": [peer.keep(kind), "cls", peer.exported[kind]],
+        "bases": bases[:1],
+        "raised": raised,
+        "operations": proxies.operations_of(kind),
+    }
 
 
 def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
@@ -100,5 +102,5 @@ def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
         return {"shared": path}
     try:
         return {"value": peer.encode(item), "live": peer.offer_live(item)}
-    except values.TooLarge:
+    except codec.TooLarge:
         return None

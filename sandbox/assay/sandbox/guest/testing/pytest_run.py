@@ -322,11 +322,13 @@ def _table(mark: Mark) -> list[tuple[Names, Names, list[Any]]]:
         values = tuple(row) if len(split) > 1 or isinstance(row, Param) else (row,)
         given = dict(zip(split, values, strict=True))
         marks = [each for each in getattr(row, "marks", ()) if isinstance(each, Mark)] if type(row) is Param else []
-        table.append((
-            {name: value for name, value in given.items() if name not in fixtures},
-            {name: value for name, value in given.items() if name in fixtures},
-            marks,
-        ))  # fmt: skip
+        table.append(
+            (
+                {name: value for name, value in given.items() if name not in fixtures},
+                {name: value for name, value in given.items() if name in fixtures},
+                marks,
+            )
+        )
     return table
 
 

@@ -100,8 +100,15 @@ class Fixture:
     name: str | None = None
 
 
-def fixture(function: Any = None, *, scope: Any = "function", params: Any = None, autouse: bool = False,
-            name: str | None = None, **_: Any) -> Any:  # fmt: skip
+def fixture(
+    function: Any = None,
+    *,
+    scope: Any = "function",
+    params: Any = None,
+    autouse: bool = False,
+    name: str | None = None,
+    **_: Any,
+) -> Any:
     """As `pytest.fixture`."""
 
     def mark(maker: Any) -> Any:
@@ -180,9 +187,13 @@ def install() -> None:
     public = (raises, warns, deprecated_call, approx, fixture, param, fail, skip)
     module.__dict__.update({item.__name__: item for item in public})
     module.__dict__.update(
-        mark=_Marks(), importorskip=importlib.import_module, main=lambda *a, **k: 0, yield_fixture=fixture,
-        xfail=skip, exit=skip,
-    )  # fmt: skip
+        mark=_Marks(),
+        importorskip=importlib.import_module,
+        main=lambda *a, **k: 0,
+        yield_fixture=fixture,
+        xfail=skip,
+        exit=skip,
+    )
     module.__dict__.update(MonkeyPatch=MonkeyPatch, TempPathFactory=TempPathFactory)
     for name in ("FixtureRequest", "CaptureFixture", "LogCaptureFixture", "ExceptionInfo", "Function", "Item"):
         module.__dict__[name] = _Annotation

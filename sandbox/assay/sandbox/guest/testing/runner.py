@@ -18,8 +18,7 @@ from assay.sandbox.guest.relay import relay, sideeffects
 from assay.sandbox.guest.testing import pytest_shim
 from assay.sandbox.guest.testing.session import Session
 from assay.sandbox.guest.testing.units import Unit
-from assay.sandbox.guest.values import codec as values
-from assay.sandbox.guest.values import stdtypes
+from assay.sandbox.guest.values import codec, stdtypes
 from assay.sandbox.guest.zygote import calls, program
 
 VERDICT_FD, READ_FD, WRITE_FD = 3, 4, 5
@@ -37,7 +36,7 @@ def practise() -> None:
 
 
 def run(head: Head, blobs: list[bytes]) -> int:
-    """Judge one unit of test code; the verdict goes to the host. Returns the exit code."""
+    """CheckerProgram one unit of test code; the verdict goes to the host. Returns the exit code."""
     sys.setrecursionlimit(5000)
     pytest_shim.install()
     try:
@@ -51,7 +50,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
     unittest.main = _no_main  # type: ignore[assignment]
     if head.get("low_trust"):
         _tell(_READY)
-        return _judge_together(head, blobs[1:], unit)
+        return _score_together(head, blobs[1:], unit)
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=False, own_module="__main__")
     sideeffects.patch_dataclasses()
     try:
@@ -153,7 +152,7 @@ def _stand_in(unit: Unit, names: dict[str, Any], own: types.ModuleType | None = 
                 setattr(sys.modules[parent], part, module)
 
 
-def _judge_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
+def _score_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
     """`trust: low`: the program's own names, in this process; the verdict can be forged."""
     try:
         module, given = calls.load(head, blobs, extra={})
@@ -171,5 +170,5 @@ def _tell(data: bytes) -> None:
 
 
 def _conclude(verdict: dict[str, Any]) -> int:
-    _tell(values.json_dumps(verdict).encode() + b"\n")
+    _tell(codec.json_dumps(verdict).encode() + b"\n")
     return 0

@@ -34,11 +34,16 @@ class Session:
         self.entered: set[str] = set()
         own = {name: _module(path) for name, path in unit.own_modules.items()}
         self.names: dict[str, Any] = {
-            **names, **{name: module for name, module in own.items() if module is not None},
-            "__name__": "__main__", "__builtins__": builtins, "__file__": os.path.join(os.getcwd(), _FILE),
-            units.COUNT: self._counted, units.ENTERED: self.entered.add,
-            units.OWN: self._asserting, units.OWN_CONTEXT: self._left,
-        }  # fmt: skip
+            **names,
+            **{name: module for name, module in own.items() if module is not None},
+            "__name__": "__main__",
+            "__builtins__": builtins,
+            "__file__": os.path.join(os.getcwd(), _FILE),
+            units.COUNT: self._counted,
+            units.ENTERED: self.entered.add,
+            units.OWN: self._asserting,
+            units.OWN_CONTEXT: self._left,
+        }
         self.offered = {name: item for name, item in names.items()}
         _count_test_cases(self._counted)
 
@@ -120,9 +125,10 @@ class Session:
         own = [n for n, item in self.names.items() if n.startswith("test") and isinstance(item, types.FunctionType)]
         functions = [name for name in dict.fromkeys([*own, *names]) if self._is_test(name)]
         classes = [
-            item for item in list(self.names.values())
+            item
+            for item in list(self.names.values())
             if self._is_own_class(item) and item.__name__.startswith("Test") and not _is_case(item)
-        ]  # fmt: skip
+        ]
         runnable = [case for case in dict.fromkeys(classes) if _can_make(case)]
         runner = pytest_run.Runner(self.names, entered=self.entered, defined=self._unit.tests.defined.keys())
         runner.run(functions, runnable)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest.values import codec as values
+from assay.sandbox.guest.values import codec
 from assay.sandbox.guest.zygote import program
 
 RESULT_FD = 3
@@ -21,14 +21,14 @@ Head = dict[str, Any]
 
 
 class TreeNode:
-    """A node of a binary tree, for programs that expect the judge to define it."""
+    """A node of a binary tree, for programs that expect the environment to define it."""
 
     def __init__(self, val: Any = 0, left: Any = None, right: Any = None) -> None:
         self.val, self.left, self.right = val, left, right
 
 
 class ListNode:
-    """A node of a linked list, for programs that expect the judge to define it."""
+    """A node of a linked list, for programs that expect the environment to define it."""
 
     def __init__(self, val: Any = 0, next: Any = None) -> None:
         self.val, self.next = val, next
@@ -156,9 +156,9 @@ def _answer(names: dict[str, Any], given: dict[str, Any], call: Head) -> Any:
         result = find_entry(names, given, call["entry_point"])(*args, **keywords)
         at = "value"
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 5000))
-        answer = {"v": values.Encoder().encode(result)}
+        answer = {"v": codec.Encoder().encode(result)}
         if call["check_args"]:
-            answer["a"] = values.Encoder(_callback_calls).encode(args)
+            answer["a"] = codec.Encoder(_callback_calls).encode(args)
         return answer
     except Exception as error:
         program.report(error)
@@ -167,7 +167,7 @@ def _answer(names: dict[str, Any], given: dict[str, Any], call: Head) -> Any:
 
 def _callback_calls(value: Any) -> Any:
     if type(value) is Callback:
-        return values.Encoder().encode(value.calls)
+        return codec.Encoder().encode(value.calls)
     return None
 
 
@@ -176,7 +176,7 @@ def _type_name(error: BaseException) -> str:
 
 
 def _send(index: int, answer: Any) -> None:
-    data = values.json_dumps([index, answer]).encode() + b"\n"
+    data = codec.json_dumps([index, answer]).encode() + b"\n"
     view = memoryview(data)
     while view:
         view = view[os.write(RESULT_FD, view) :]

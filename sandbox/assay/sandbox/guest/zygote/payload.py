@@ -27,8 +27,8 @@ ACTIONS = {
     "serve": ("relay.serve", "run"),
     "tests": ("testing.runner", "run"),
     "scripts": ("zygote.scripts", "run"),
-    "check": ("zygote.referee", "check"),
-    "interact": ("zygote.referee", "interact"),
+    "check": ("zygote.checkers", "check"),
+    "interact": ("zygote.checkers", "interact"),
 }
 """Where each action is: (module below `assay.sandbox.guest`, function)."""
 _GUEST_PACKAGE = "assay.sandbox.guest"

@@ -7,7 +7,8 @@ payload is read. When the main process ends (or time is up, or the host says sto
 killed whole, and one reply with status and usage goes back. EOF on the socket ends the jail.
 
 This file is the whole of the security code inside a jail. It never reads a payload: programs and
-inputs are descriptors that only the child opens, after it has dropped its privileges.
+inputs are descriptors that only the child opens, after it has dropped its privileges. A child can read
+the zygote's memory image, so nothing of one run may ever be in it.
 Standard library only; it runs without Assay installed.
 """
 
@@ -68,7 +69,7 @@ def load_filter(path: str) -> None:
 
 
 def _own_namespaces(box_kb: int, inodes: int) -> None:
-    """A mount and an IPC namespace with a fresh tmpfs and a /proc that shows this run alone."""
+    """Enter a new mount and IPC namespace with a fresh tmpfs and a /proc that shows only this run."""
     score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     os.write(score, b"1000")  # the program dies before the zygote does
     os.close(score)
@@ -146,11 +147,11 @@ def _confine(header: tuple[int, ...]) -> None:
 
 
 def _start_init() -> int:
-    """Pid 1 of a run: reaps orphans and idles. When it is killed, the kernel kills the namespace.
+    """Start pid 1 of a run, which reaps orphans and idles. When it is killed, the kernel kills the namespace.
 
-    It shares our memory (a fork would cost as much as the program's) and only ever sits in `pause`: no
-    signal from inside its namespace reaches a process 1 without handlers, and the program cannot trace
-    it, for it lacks our capabilities.
+    It shares the zygote's memory (a second fork would cost as much as the program's) and only ever sits in
+    `pause`: signals from inside its namespace do not reach a pid 1 without handlers, and the program lacks the
+    capability to trace it.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans vanish without being waited for
     try:
@@ -162,7 +163,7 @@ def _start_init() -> int:
 
 
 def _schedule_us(pid: int) -> tuple[int, int]:
-    """CPU time of all threads of `pid`, and the longest that one of them stood ready without a CPU."""
+    """Return the CPU time of all threads of `pid`, and the longest time that one was runnable without a CPU."""
     used, delays = 0, [0]
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -201,10 +202,10 @@ def _runnable(pid: int) -> int:
 
 
 def run_delay_us(pid: int) -> int:
-    """Time that the slowest thread of `pid` stood ready without a CPU because of others: noise of the host.
+    """Return how long the slowest thread of `pid` was runnable without a CPU because of other programs.
 
-    What the run's own other processes had of the CPUs is its own doing and is taken off; what is left is shared
-    with those of them that want a CPU now, for they made it wait as much as the host's others did.
+    CPU time of the run's own other processes is subtracted. The rest is divided by the number of the run's
+    runnable threads, since they delay each other as much as other programs do.
     """
     others = [other for other in _descendants() if other != pid]
     left = _schedule_us(pid)[1] - sum(_schedule_us(other)[0] for other in others)
@@ -212,9 +213,9 @@ def run_delay_us(pid: int) -> int:
 
 
 def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
-    """Wait until the program ends, the host says stop, or time is up.
+    """Wait until the program ends, the host asks to stop it, or its time is up.
 
-    Time spent waiting for a CPU is the host's, not the program's: it is added, up to `extend_ms`.
+    Time that it was runnable without a CPU is not charged to it: it is added to its limit, up to `extend_ms`.
     """
     pidfd = os.pidfd_open(pid)
     try:
@@ -238,7 +239,7 @@ def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend
 
 
 def _run(own_pids: int, control: socket.socket, header: tuple[int, ...], fds: list[int]) -> bytes:
-    """One run in a pid namespace of its own, which dies with it."""
+    """Do one run in a pid namespace of its own, which is killed with it."""
     started = time.monotonic()
     ready_read, ready_write = os.pipe()
     os.unshare(CLONE_NEWPID)
@@ -295,6 +296,8 @@ def _settle() -> None:
 def warm(modules: list[str]) -> None:
     """Import what runs need, then hide our own modules from the programs' imports."""
     global _payload_main, _settle
+    # Imported here and not at the top: the guest's package is on the path only while it is loaded, so that
+    # programs cannot import it.
     sys.path.insert(0, GUEST_PATH)
     from assay.sandbox.guest.zygote import payload, settle
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from assay.sandbox.host.seccomp import assemble, parse_policy
+from assay.sandbox.host.seccomp import assemble, parse_profile
 
 FIRST_UID = 61_200
 MIB = 1024 * 1024
@@ -121,7 +121,7 @@ def _allow_reading(ruleset: int, path: Path) -> None:
 
 def _seccomp(policies: list[str]) -> None:
     folder = files(__package__)
-    program = assemble(parse_policy("".join(folder.joinpath(name).read_text() for name in policies)))
+    program = assemble(parse_profile("".join(folder.joinpath(name).read_text() for name in policies)))
     buffer = ctypes.create_string_buffer(program, len(program))
     filter_ = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_, 0, 0) != 0:

@@ -82,13 +82,13 @@ def cases() -> Iterator[Case]:
         "SURROGATE": 0,
     }
     for name, pointer in (("bf16", "*bf16"), ("fp32", "*fp32")):
-        yield Case(f"forward {name}", kernel.rows_kernel, {**row, "MODE": kernel.FORWARD}, pointer)
-        yield Case(f"backward {name}", kernel.rows_kernel, {**row, "MODE": kernel.BACKWARD}, pointer)
+        yield Case(f"forward {name}", kernel.token_kernel, {**row, "MODE": kernel.FORWARD}, pointer)
+        yield Case(f"backward {name}", kernel.token_kernel, {**row, "MODE": kernel.BACKWARD}, pointer)
         for surrogate, number in kernel.SURROGATES.items():
             constants = {**row, "MODE": kernel.BOTH, "SURROGATE": number, "KL": 3, "CORRECT": True}
-            yield Case(f"both {surrogate} k3 {name}", kernel.rows_kernel, constants, pointer)
+            yield Case(f"both {surrogate} k3 {name}", kernel.token_kernel, constants, pointer)
         constants = {**row, "MODE": kernel.BOTH, "ON_POLICY": True}
-        yield Case(f"both on-policy {name}", kernel.rows_kernel, constants, pointer)
+        yield Case(f"both on-policy {name}", kernel.token_kernel, constants, pointer)
     for kind, number in KINDS.items():
         yield Case(f"advantage {kind}", advantage_kernel, {"KIND": number, "BLOCK": 64}, warps=1, wide=False)
 

@@ -1,7 +1,7 @@
-"""The loss from logits that are already there: the row kernel in place, behind autograd.
+"""The loss from logits that exist already: the token kernel in place, behind autograd.
 
-The logits become dL/dlogits in the forward and are handed to the producer's backward: no second [N, V]
-tensor exists. What produced them must not need their values (a linear layer does not).
+The forward overwrites the logits with dL/dlogits, which the backward hands to whatever produced them, so that no second
+[N, V] tensor exists. The producer must not need the values of the logits (a linear layer does not).
 """
 
 from __future__ import annotations
@@ -12,42 +12,48 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.kernels import logits as kernel
-from assay.trainer_adapter.grpo.kernels.linear import Job, Stats, slopes
-from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.kernels.linear import Job
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec
+from assay.trainer_adapter.grpo.objective.selection import LossStats, slopes
 
 
 class InPlaceLoss(torch.autograd.Function):
-    """`apply(logits [N, V], tokens, rows, job)` -> loss and the tensors of `Stats`."""
+    """`apply(logits [N, V], tokens, inputs, job)` -> loss and the tensors of `LossStats`."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, tokens: Tensor, rows: Rows, job: Job) -> Any:
-        """Loss; `logits` hold its gradient afterwards."""
+    def forward(ctx: Any, logits: Tensor, tokens: Tensor, inputs: LossInputs, job: Job) -> Any:
+        """Compute the loss; `logits` hold its gradient afterwards."""
         buffer = logits.detach()
         if job.spec.token_level:
-            stats = kernel.both_(buffer, tokens, rows, job.spec, temperature=job.temperature, block=job.block)
-            loss = (rows.pg * stats.pg).sum() + (rows.kl * stats.kl).sum()
-            columns, seen = [stats.logp, stats.entropy, stats.pg, stats.kl, stats.clipped], ~rows.dead
+            stats = kernel.both_(buffer, tokens, inputs, job.spec, temperature=job.temperature, block=job.block)
+            loss = (inputs.w_pg * stats.policy_loss).sum() + (inputs.w_kl * stats.kl).sum()
+            columns = [stats.logp, stats.entropy, stats.policy_loss, stats.kl, stats.clipped]
+            seen = ~inputs.zero_gradient
         else:
             stats = kernel.forward(buffer, tokens, temperature=job.temperature, block=job.block)
-            loss, terms, slope = slopes(stats.logp, rows, job.spec)
+            loss, terms, slope = slopes(stats.logp, inputs, job.spec)
             kernel.backward_(buffer, tokens, stats.lse, slope, temperature=job.temperature, block=job.block)
-            columns, seen = [stats.logp, stats.entropy, *terms], torch.ones_like(rows.dead)
+            columns = [stats.logp, stats.entropy, terms.policy_loss, terms.kl, terms.clipped]
+            seen = torch.ones_like(inputs.zero_gradient)
         ctx.gradient = buffer
         ctx.mark_non_differentiable(*columns, seen)
         return loss, *columns, seen
 
     @staticmethod
     def backward(ctx: Any, d_loss: Tensor, *_: Any) -> Any:
-        """The gradient, times what comes from above. Once: it lies where the logits lay."""
+        """Return the gradient times `d_loss`. Raises RuntimeError on a second call: it is scaled in place."""
         if ctx.gradient is None:
-            raise RuntimeError("this loss has given its gradient away: one backward for each forward")
+            raise RuntimeError("the gradient of this loss was returned already: call backward once for each forward")
         gradient, ctx.gradient = ctx.gradient, None
         return gradient.mul_(d_loss.to(gradient.dtype)), None, None, None
 
 
 def in_place_loss(
-    logits: Tensor, tokens: Tensor, rows: Rows, spec: LossSpec, *, temperature: float, block: int | None = None
-) -> tuple[Tensor, Stats]:
-    """The loss of packed rows from their logits, and what each row amounts to."""
-    loss, *columns = InPlaceLoss.apply(logits, tokens, rows, Job(spec, temperature, block=block))
-    return loss, Stats(*columns)
+    logits: Tensor, tokens: Tensor, inputs: LossInputs, spec: LossSpec, *, temperature: float, block: int | None = None
+) -> tuple[Tensor, LossStats]:
+    """Return the loss of N packed tokens from their logits [N, V], and the figures of each token.
+
+    `logits` (any float dtype, last stride 1) are overwritten; `tokens` is int64 [N]; the loss is an fp32 scalar.
+    """
+    loss, *columns = InPlaceLoss.apply(logits, tokens, inputs, Job(spec, temperature, block=block))
+    return loss, LossStats(*columns)

@@ -1,13 +1,13 @@
-"""Token loss from logits: log-prob, entropy, loss and gradient of a row in one program, in place.
+"""Token loss from logits: log-prob, entropy, loss and gradient of a token in one program, in place.
 
-    forward   reads the row once: log-prob, log-sum-exp, entropy
-    both      forward, the token's loss and KL, then the row becomes dL/dlogits: 2 B read, 2 B read again
-              (from L2 where the row fits), 2 B written per element of bf16
-    backward  the row becomes dL/dlogits for a given dL/dlogp (sequence-level losses, user code)
-A row whose gradient is zero is not read: dead (A = 0 or w_pg = 0, and w_kl = 0) not at all, clipped not a
-second time; its dL/dlogits is bitwise 0. Logits of -inf are legal; a log-prob is never above 0. All
-arithmetic is fp32 (fp64 in tests). Rows are packed: `[N, V]`, last stride 1, and a row stride that is a
-multiple of 16 loads 16 bytes at a time. The reference is `losses.loss_of` over `torch.log_softmax`.
+    forward   reads the logits once: log-prob, log-sum-exp, entropy
+    both      forward, the token's loss and KL, then the logits become dL/dlogits: 2 B read, 2 B read again
+              (from L2 where a token's logits fit), 2 B written per element of bf16
+    backward  the logits become dL/dlogits for a given dL/dlogp (sequence-level losses, user code)
+The logits of a token whose gradient is zero (A = 0 or w_pg = 0, and w_kl = 0) are not read, those of a clipped token
+not a second time; their dL/dlogits is bitwise 0. Logits of -inf are legal; a log-prob is never above 0. All arithmetic
+is fp32 (fp64 in tests). Tokens are packed: logits `[N, V]` with a last stride of 1; a first stride that is a multiple
+of 16 loads 16 bytes at a time. The reference is `losses.loss_of` over `torch.log_softmax`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.objective.losses import LossSpec, Rows
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec
 
 FORWARD, BOTH, BACKWARD = 0, 1, 2
 SURROGATES = {"clip": 0, "cispo": 1, "sapo": 2}
@@ -105,7 +105,7 @@ def write_gradient(row, vocab, token, lse, g, inv_t, ACC: tl.constexpr, BLOCK: t
 
 
 @triton.jit
-def rows_kernel(
+def token_kernel(
     logits, tokens, old, ref, adv, w_pg, w_kl, slope_in, lse_io,
     logp_out, entropy_out, pg_out, kl_out, clipped_out,
     stride, vocab, temperature, low, high, dual, cap, tau_pos, tau_neg,
@@ -169,40 +169,46 @@ def rows_kernel(
 
 
 @dataclass(frozen=True)
-class RowStats:
-    """Per row, in the accumulation type; `pg`, `kl`, `clipped` only of `both`; rows that were not read hold 0."""
+class TokenStats:
+    """Figures of each token, [N], in the accumulation type (`clipped`: bool); tokens that were not read hold 0.
+
+    `policy_loss`, `kl` and `clipped` are filled by `both_` only.
+    """
 
     logp: Tensor
     entropy: Tensor
     lse: Tensor
-    pg: Tensor
+    policy_loss: Tensor
     kl: Tensor
     clipped: Tensor
 
 
-def forward(logits: Tensor, tokens: Tensor, *, temperature: float, block: int | None = None) -> RowStats:
-    """Log-prob, entropy and log-sum-exp of each row; `logits` is not changed."""
+def forward(logits: Tensor, tokens: Tensor, *, temperature: float, block: int | None = None) -> TokenStats:
+    """Return log-prob, entropy and log-sum-exp of each token; `logits` [N, V] is not changed."""
     return _launch(logits, tokens, FORWARD, temperature=temperature, block=block)
 
 
 def both_(
-    logits: Tensor, tokens: Tensor, rows: Rows, spec: LossSpec, *, temperature: float, block: int | None = None
-) -> RowStats:
-    """A token-level loss and its gradient: `logits` becomes dL/dlogits. Raises `ValueError` for other losses."""
+    logits: Tensor, tokens: Tensor, inputs: LossInputs, spec: LossSpec, *, temperature: float, block: int | None = None
+) -> TokenStats:
+    """Compute a token-level loss and its gradient: `logits` [N, V] becomes dL/dlogits.
+
+    Raises ValueError for a loss that is not token-level.
+    """
     if not spec.token_level:
         raise ValueError(f"{spec.ratio}: a token's loss depends on other tokens; use forward, then backward_")
-    return _launch(logits, tokens, BOTH, temperature=temperature, rows=rows, spec=spec, block=block)
+    return _launch(logits, tokens, BOTH, temperature=temperature, inputs=inputs, spec=spec, block=block)
 
 
 def backward_(
     logits: Tensor, tokens: Tensor, lse: Tensor, slope: Tensor, *, temperature: float, block: int | None = None
 ) -> None:
-    """`logits` becomes dL/dlogits for dL/dlogp = `slope`."""
+    """Overwrite `logits` [N, V] with dL/dlogits for dL/dlogp = `slope` [N]."""
     _launch(logits, tokens, BACKWARD, temperature=temperature, lse=lse, slope=slope, block=block)
 
 
 def _packed(*vectors: Tensor) -> tuple[Tensor, ...]:
-    """What a program a row reads at `base + i`: a column or an expanded scalar is copied first."""
+    """Return vectors that a program may read at `base + i`: a column or an expanded scalar is copied first."""
     return tuple(vector.contiguous() for vector in vectors)
 
 
@@ -216,34 +222,35 @@ def _launch(
     mode: int,
     *,
     temperature: float,
-    rows: Rows | None = None,
+    inputs: LossInputs | None = None,
     spec: LossSpec | None = None,
     lse: Tensor | None = None,
     slope: Tensor | None = None,
     block: int | None = None,
-) -> RowStats:
+) -> TokenStats:
     count, vocab = logits.shape
     if logits.stride(-1) != 1 or tokens.shape != (count,):
         raise ValueError("logits [N, V] with a last stride of 1, and tokens [N]")
     spec = spec or LossSpec(kl="none")
     wide = torch.float64 if logits.dtype == torch.float64 else torch.float32
-    # zeros: what a mode or a dead row does not write is 0, never what the memory held
+    # zeros: what a mode does not write is 0, never what the memory held
     logp, entropy, own_lse, pg, kl = (torch.zeros(count, dtype=wide, device=logits.device) for _ in range(5))
     clipped = torch.zeros(count, dtype=torch.int8, device=logits.device)
     lse = own_lse if lse is None else lse.contiguous()
     spare = logp
-    adv, w_pg, w_kl = _packed(rows.advantages, rows.pg, rows.kl) if rows is not None else (spare,) * 3
-    old, ref = (spare, spare) if rows is None else _packed(_or(rows.old, spare), _or(rows.ref, spare))
+    adv, w_pg, w_kl = _packed(inputs.advantages, inputs.w_pg, inputs.w_kl) if inputs is not None else (spare,) * 3
+    old, ref = (spare, spare) if inputs is None else _packed(_or(inputs.old, spare), _or(inputs.ref, spare))
     tokens, slope = _packed(tokens, _or(slope, spare))
     if count:
-        rows_kernel[(count,)](
+        token_kernel[(count,)](
             logits, tokens, old, ref, adv, w_pg, w_kl, slope, lse,
             logp, entropy, pg, kl, clipped,
             logits.stride(0), vocab, float(temperature), spec.clip_low, spec.clip_high,
             NO_DUAL_CLIP if spec.dual_clip is None else spec.dual_clip, spec.ratio_cap, spec.tau_pos, spec.tau_neg,
             MODE=mode, SURROGATE=SURROGATES[spec.surrogate],
-            KL=0 if rows is None or rows.ref is None else KLS[spec.kl], CORRECT=spec.kl_correction,
-            ON_POLICY=rows is not None and rows.old is None, ACC=tl.float64 if wide == torch.float64 else tl.float32,
+            KL=0 if inputs is None or inputs.ref is None else KLS[spec.kl], CORRECT=spec.kl_correction,
+            ON_POLICY=inputs is not None and inputs.old is None,
+            ACC=tl.float64 if wide == torch.float64 else tl.float32,
             BLOCK=block or min(BLOCK, triton.next_power_of_2(vocab)), num_warps=WARPS,
         )  # fmt: skip
-    return RowStats(logp, entropy, lse, pg, kl, clipped.bool())
+    return TokenStats(logp, entropy, lse, pg, kl, clipped.bool())

@@ -67,35 +67,38 @@ class LossSpec:
 
     @property
     def token_level(self) -> bool:
-        """Whether a token's loss depends on that token alone, so that it fits into one program per row."""
+        """Whether a token's loss depends on that token alone, so that one kernel program per token suffices."""
         return self.ratio == "token"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What a loss needs of packed rows besides their log-probs. `advantages`, `old`, `pg`, `kl`: [N].
+class LossInputs:
+    """What a loss needs of N packed tokens besides their log-probs.
 
-    `old` is None where the policy is the old policy: ratios are exactly 1, and no pass is spent on finding them.
+    `offsets`: int64 [S + 1], the tokens of sequence i are `offsets[i]:offsets[i + 1]`. `advantages`, and the weights
+    `w_pg` and `w_kl` (`weights.token_weights`): fp32 [N]. `old`, `ref`: fp32 [N], log-probs of the policy that is
+    optimised from and of the reference policy. `old` is None where that policy is the current one: ratios are exactly
+    1, and no forward pass is spent on finding them.
     """
 
     offsets: Tensor
     old: Tensor | None
     advantages: Tensor
-    pg: Tensor
-    kl: Tensor
+    w_pg: Tensor
+    w_kl: Tensor
     ref: Tensor | None = None
 
     @property
-    def dead(self) -> Tensor:
-        """Rows whose gradient is zero whatever the model says."""
-        return ((self.advantages == 0) | (self.pg == 0)) & (self.kl == 0)
+    def zero_gradient(self) -> Tensor:
+        """bool [N]: tokens whose gradient is zero whatever the model says."""
+        return ((self.advantages == 0) | (self.w_pg == 0)) & (self.w_kl == 0)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Per row: policy loss, KL, and whether the ratio is held by a clip."""
+    """Loss terms of each token, [N]: the surrogate loss, the KL estimate, and whether a clip holds the ratio (bool)."""
 
-    pg: Tensor
+    policy_loss: Tensor
     kl: Tensor
     clipped: Tensor
 
@@ -105,29 +108,29 @@ def log_ratios(logp: Tensor, old: Tensor | None) -> Tensor:
     return (logp - (logp.detach() if old is None else old)).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
 
 
-def loss_of(logp: Tensor, rows: Rows, spec: LossSpec) -> tuple[Tensor, Terms]:
-    """sum_t (w_pg pg_t + w_kl kl_t), differentiable in `logp`, and its terms."""
-    terms = terms_of(logp, rows, spec)
-    return (rows.pg * terms.pg).sum() + (rows.kl * terms.kl).sum(), terms
+def loss_of(logp: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tensor, Terms]:
+    """Return sum_t (w_pg * policy_loss_t + w_kl * kl_t), differentiable in `logp` [N], and its terms."""
+    terms = terms_of(logp, inputs, spec)
+    return (inputs.w_pg * terms.policy_loss).sum() + (inputs.w_kl * terms.kl).sum(), terms
 
 
-def terms_of(logp: Tensor, rows: Rows, spec: LossSpec) -> Terms:
-    """The terms of each row."""
-    change = log_ratios(logp, rows.old)
-    pg, clipped = _policy(logp, change, rows, spec)
-    kl = torch.zeros_like(logp) if rows.ref is None else kl_of(logp, rows.ref, change, spec)
+def terms_of(logp: Tensor, inputs: LossInputs, spec: LossSpec) -> Terms:
+    """Return the terms of each token."""
+    change = log_ratios(logp, inputs.old)
+    pg, clipped = _policy(logp, change, inputs, spec)
+    kl = torch.zeros_like(logp) if inputs.ref is None else kl_of(logp, inputs.ref, change, spec)
     return Terms(pg, kl, clipped)
 
 
-def _policy(logp: Tensor, change: Tensor, rows: Rows, spec: LossSpec) -> tuple[Tensor, Tensor]:
+def _policy(logp: Tensor, change: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tensor, Tensor]:
     if spec.ratio == "geometric":
-        return _geometric(change, rows, spec)
-    ratio = _ratio(change, rows.offsets, spec.ratio)
+        return _geometric(change, inputs, spec)
+    ratio = _ratio(change, inputs.offsets, spec.ratio)
     if spec.surrogate == "cispo":
-        return _cispo(logp, ratio, rows.advantages, spec)
+        return _cispo(logp, ratio, inputs.advantages, spec)
     if spec.surrogate == "sapo":
-        return _sapo(ratio, rows.advantages, spec)
-    return _clip(ratio, rows.advantages, spec)
+        return _sapo(ratio, inputs.advantages, spec)
+    return _clip(ratio, inputs.advantages, spec)
 
 
 def _ratio(change: Tensor, offsets: Tensor, kind: Ratio) -> Tensor:
@@ -159,12 +162,12 @@ def _sapo(ratio: Tensor, advantages: Tensor, spec: LossSpec) -> tuple[Tensor, Te
     return -(4.0 / tau) * torch.sigmoid(tau * (ratio - 1)) * advantages, torch.zeros_like(ratio, dtype=torch.bool)
 
 
-def _geometric(change: Tensor, rows: Rows, spec: LossSpec) -> tuple[Tensor, Tensor]:
-    sign = torch.sign(rows.advantages)
+def _geometric(change: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tensor, Tensor]:
+    sign = torch.sign(inputs.advantages)
     signed = sign * change
     held = torch.minimum(signed, signed.clamp(-spec.clip_low, spec.clip_high))
-    ratio = spread(segment_mean(sign * held, rows.offsets).exp(), rows.offsets)
-    return -ratio * rows.advantages, held < signed
+    ratio = spread(segment_mean(sign * held, inputs.offsets).exp(), inputs.offsets)
+    return -ratio * inputs.advantages, held < signed
 
 
 def kl_of(logp: Tensor, ref: Tensor, change: Tensor, spec: LossSpec) -> Tensor:

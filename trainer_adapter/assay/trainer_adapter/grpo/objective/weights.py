@@ -1,4 +1,4 @@
-"""Two fp32 weights per token, fixed before the window is split: L = sum_t (w_pg * pg_t + w_kl * kl_t).
+"""Two fp32 weights per token, fixed before the window is split: L = sum_t (w_pg * policy_loss_t + w_kl * kl_t).
 
 Masks, the normaliser over the whole optimizer window and all ranks, and the correction for the
 generator's policy are all in the weights. Micro-batches, accumulation, padding and ranks then cannot
@@ -37,10 +37,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class Weights:
-    """fp32 by default, one per row."""
+    """Weights of the two loss terms, [N], fp32 by default."""
 
-    pg: Tensor
-    kl: Tensor
+    w_pg: Tensor
+    w_kl: Tensor
 
 
 def totals(offsets: Tensor, counted: Tensor, *, reduce: Reduce = alone) -> Totals:
@@ -64,10 +64,10 @@ def token_weights(
     ranks: int = 1,
     dtype: torch.dtype = torch.float32,
 ) -> Weights:
-    """The weights of packed rows.
+    """Return the weights of N packed tokens.
 
     Args:
-        offsets: [S + 1] of the rows at hand, a part of the window or all of it.
+        offsets: int64 [S + 1] of the tokens at hand, a part of the window or all of it.
         whole: the window's `totals`.
         keep: bool [S], sequences that carry policy gradient.
         max_tokens: the length cap of a completion, for `constant`.

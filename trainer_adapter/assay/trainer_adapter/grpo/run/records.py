@@ -106,16 +106,16 @@ def _std(total: float, squares: float, count: float) -> float | None:
 def update_metrics(updated: Updated) -> dict[str, Any]:
     """What the update adds: `work_saved` is the share of training tokens that never entered the model."""
     sums = updated.sums
-    rows = sums["rows"]
+    seen = sums["tokens_seen"]
     return {
-        "loss": sums["loss"] if rows else None,
+        "loss": sums["loss"] if seen else None,
         "grad_norm": share(sum(updated.grad_norms), len(updated.grad_norms)),
         "updates": len(updated.grad_norms),
         "updates_skipped": updated.skipped,
-        "entropy": share(sums["entropy"], rows),
-        "kl": share(sums["kl"], rows),
-        "clipped": share(sums["clipped"], rows),
-        "kl_rollout": share(sums["kl_rollout"], sums["rollout_rows"]),
+        "entropy": share(sums["entropy"], seen),
+        "kl": share(sums["kl"], seen),
+        "clipped": share(sums["clipped"], seen),
+        "kl_rollout": share(sums["kl_rollout"], sums["rollout_tokens"]),
         "ess_token": _ess(sums, "ess_n", "ess_w"),
         "ess_token_truncated": _ess(sums, "ess_n", "ess_t"),
         "ess_sequence": _ess(sums, "seq_n", "seq_w"),

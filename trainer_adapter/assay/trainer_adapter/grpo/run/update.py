@@ -2,17 +2,17 @@
 
 A sample whose advantage is 0 and that carries no KL does not enter the training forward: without dropout it cannot
 move a parameter. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
-of a batch, ratios are 1 by construction. With several, a correction for the generator, or KL in the reward, old
-log-probs are computed first, once; with beta > 0 those of the reference; both for every sample, dead or not. Dropout
-(LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes the masks of the rest.
-A gradient that is not finite skips the update, which is counted and in no other figure.
+of a batch, ratios are 1 by construction. With several updates, a correction for the generator, or KL in the reward,
+old log-probs are computed first, once; with beta > 0 those of the reference policy too; both for every sample, whether
+it trains or not. Dropout (LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes
+the masks of the rest. A gradient that is not finite skips the update, which is counted and in no other figure.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,18 +21,18 @@ from torch import Tensor
 from assay.trainer_adapter.grpo.objective.advantages import Advantages, group_advantages
 from assay.trainer_adapter.grpo.objective.batch import Batch, Entry, micro_batches
 from assay.trainer_adapter.grpo.objective.correction import Ess, rollout_correction
-from assay.trainer_adapter.grpo.objective.losses import Rows, kl_in_reward
+from assay.trainer_adapter.grpo.objective.losses import LossInputs, kl_in_reward
 from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_sum, spread
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.collect import rewards_of
-from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
+from assay.trainer_adapter.grpo.rollout.samples import Group
 from assay.trainer_adapter.grpo.rollout.sampling import key
 from assay.trainer_adapter.grpo.run.config import Optimizer, Run
 from assay.trainer_adapter.grpo.run.ranks import Ranks
 
 SUMS = (
-    "loss", "rows", "entropy", "kl", "clipped", "kl_rollout", "rollout_rows",
+    "loss", "tokens_seen", "entropy", "kl", "clipped", "kl_rollout", "rollout_tokens",
     "ess_n", "ess_w", "ess_w2", "ess_t", "ess_t2", "seq_n", "seq_w", "seq_w2", "seq_t", "seq_t2", "missing",
 )  # fmt: skip
 
@@ -72,36 +72,35 @@ class Learner:
         torch.manual_seed(key(self._run.seed, step))
         self.policy.model.train()
         done = Updated()
-        old, ref = self._before(groups)
-        advantages = self._advantages(groups, old, ref)
+        entries = [[Entry(sample, group.draw.prompt.ids) for sample in group.samples] for group in groups]
+        self._recompute([entry for group in entries for entry in group])
+        self._assign(groups, entries, self._advantages(groups, entries))
         rate = learning_rate(self._run.optimizer, step, self._run.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        parts = self._minibatches(groups, advantages)
+        parts = self._minibatches(groups, entries)
         for epoch in range(self._run.optimizer.epochs):
             for part in parts:
-                self._one(part, old, ref, done, first=epoch == 0)
+                self._one(part, done, first=epoch == 0)
         self._sum(done)
         return done
 
     # --- before the update ---------------------------------------------------------------------
 
-    def _before(self, groups: Sequence[Group]) -> tuple[dict[int, Tensor] | None, dict[int, Tensor] | None]:
-        """Old and reference log-probs by sample, where they are needed before the first gradient."""
+    def _recompute(self, entries: list[Entry]) -> None:
+        """Set old and reference log-probs of the entries, where they are needed before the first gradient."""
         in_reward = self._reference is not None and self.preset.kl_in == "reward"
-        needs_old = self._updates > 1 or self._run.algorithm.correction != "none" or in_reward
-        entries = [Entry(sample, group.draw.prompt.ids, 0.0, False) for group in groups for sample in group.samples]
-        old = self._logps(entries, self.policy) if needs_old else None
-        ref = self._logps(entries, self._reference) if self._reference is not None else None
-        return old, ref
+        if self._updates > 1 or self._run.algorithm.correction != "none" or in_reward:
+            for entry, logps in self._logps(entries, self.policy):
+                entry.old_logps = logps
+        if self._reference is not None:
+            for entry, logps in self._logps(entries, self._reference):
+                entry.ref_logps = logps
 
-    def _logps(self, entries: list[Entry], policy: Policy) -> dict[int, Tensor]:
-        found: dict[int, Tensor] = {}
+    def _logps(self, entries: list[Entry], policy: Policy) -> Iterator[tuple[Entry, Tensor]]:
         for batch in self._batches(entries):
             logps = policy.logps(batch, temperature=self._run.rollout.temperature)
-            for entry, part in zip(batch.entries, logps.split([one.rows for one in batch.entries]), strict=True):
-                found[id(entry.sample)] = part
-        return found
+            yield from zip(batch.entries, logps.split([one.trained for one in batch.entries]), strict=True)
 
     def _batches(self, entries: Sequence[Entry]) -> Any:
         pad = self.policy.tokenizer.pad_token_id or 0
@@ -109,49 +108,56 @@ class Learner:
             entries, micro_tokens=self._run.optimizer.micro_tokens, pad_id=pad, device=self.policy.device
         )
 
-    def _advantages(
-        self, groups: Sequence[Group], old: dict[int, Tensor] | None, ref: dict[int, Tensor] | None
-    ) -> Advantages:
+    def _advantages(self, groups: Sequence[Group], entries: list[list[Entry]]) -> Advantages:
         samples = [sample for group in groups for sample in group.samples]
         rewards, scores = rewards_of(samples)
         settings = self._run.algorithm
-        if self.preset.kl_in == "reward" and old is not None and ref is not None:
-            rewards = self._with_kl(samples, rewards, old, ref)
+        if self.preset.kl_in == "reward" and samples and self._reference is not None:
+            rewards = self._with_kl([entry for group in entries for entry in group], rewards)
         return group_advantages(
-            rewards, offsets_of(torch.tensor([len(group.samples) for group in groups])), kind=self.preset.advantage,
-            scores=scores if settings.gate == "score" else None, eps=settings.eps, spread=settings.spread,
-            ddof=settings.ddof, reduce=self._ranks.sum,
-        )  # fmt: skip
+            rewards,
+            offsets_of(torch.tensor([len(group.samples) for group in groups])),
+            kind=self.preset.advantage,
+            scores=scores if settings.gate == "score" else None,
+            eps=settings.eps,
+            spread=settings.spread,
+            ddof=settings.ddof,
+            reduce=self._ranks.sum,
+        )
 
-    def _with_kl(
-        self, samples: list[Sample], rewards: Tensor, old: dict[int, Tensor], ref: dict[int, Tensor]
-    ) -> Tensor:
-        if not samples:
-            return rewards
-        offsets = offsets_of(torch.tensor([sum(sample.mask) for sample in samples]))
-        before, base = (torch.cat([table[id(sample)].cpu() for sample in samples]) for table in (old, ref))
-        return kl_in_reward(rewards, before, base, offsets, beta=self._run.algorithm.beta, kl=self.preset.loss.kl)
+    def _with_kl(self, entries: list[Entry], rewards: Tensor) -> Tensor:
+        """Return the rewards less beta times the KL of each sample."""
+        offsets = offsets_of(torch.tensor([entry.trained for entry in entries]))
+        old = torch.cat([entry.old_logps.cpu() for entry in entries if entry.old_logps is not None])
+        ref = torch.cat([entry.ref_logps.cpu() for entry in entries if entry.ref_logps is not None])
+        return kl_in_reward(rewards, old, ref, offsets, beta=self._run.algorithm.beta, kl=self.preset.loss.kl)
 
-    def _minibatches(self, groups: Sequence[Group], advantages: Advantages) -> list[list[_Member]]:
-        """Members of each minibatch: groups by their draw numbers, so that ranks agree on who belongs where."""
+    def _assign(self, groups: Sequence[Group], entries: list[list[Entry]], advantages: Advantages) -> None:
+        """Set the advantage of each entry and its parts in the loss."""
+        values = iter(advantages.values.tolist())
+        for members, live in zip(entries, advantages.live.tolist(), strict=True):
+            for entry in members:
+                self.set_parts(entry, next(values), live)
+
+    def set_parts(self, entry: Entry, advantage: float, live: bool) -> None:
+        """Set the advantage of an entry and its parts in the loss; `live`: the scores of its group differ."""
+        settings, sample = self._run.algorithm, entry.sample
+        graded = sample.grade is not None and sample.grade.reward is not None
+        usable = graded and entry.trained > 0 and not (settings.mask_truncated and sample.truncated)
+        entry.advantage = advantage
+        entry.keep = usable and advantage != 0.0
+        entry.kl = usable and self._in_loss > 0 and (live or settings.kl_on_dead_groups)
+        entry.counted = usable and (live or settings.denominator == "all")
+
+    def _minibatches(self, groups: Sequence[Group], entries: list[list[Entry]]) -> list[list[Entry]]:
+        """Return the entries of each minibatch: groups by their draw numbers, so that all ranks split alike."""
         every = sorted(self._ranks.gather([group.draw.number for group in groups]))
         count = self._run.optimizer.minibatches
         part_of = {draw: place * count // len(every) for place, draw in enumerate(every)}
-        parts: list[list[_Member]] = [[] for _ in range(count)]
-        values = iter(advantages.values.tolist())
-        for group, live in zip(groups, advantages.live.tolist(), strict=True):
-            for sample in group.samples:
-                parts[part_of[group.draw.number]].append(self._member(group, sample, next(values), live))
+        parts: list[list[Entry]] = [[] for _ in range(count)]
+        for group, members in zip(groups, entries, strict=True):
+            parts[part_of[group.draw.number]] += members
         return parts
-
-    def _member(self, group: Group, sample: Sample, advantage: float, live: bool) -> _Member:
-        settings = self._run.algorithm
-        graded = sample.grade is not None and sample.grade.reward is not None
-        usable = graded and sum(sample.mask) > 0 and not (settings.mask_truncated and sample.truncated)
-        kl = usable and self._in_loss > 0 and (live or settings.kl_on_dead_groups)
-        counted = usable and (live or settings.denominator == "all")
-        entry = Entry(sample, group.draw.prompt.ids, advantage, usable and advantage != 0.0)
-        return _Member(entry, kl, counted)
 
     @property
     def _in_loss(self) -> float:
@@ -160,52 +166,65 @@ class Learner:
 
     # --- the update ----------------------------------------------------------------------------
 
-    def _one(self, members: list[_Member], old: Any, ref: Any, done: Updated, *, first: bool) -> None:
-        """One optimizer step."""
-        whole = self._totals(members)
-        active = [member for member in members if member.entry.keep or member.kl]
+    def _one(self, entries: list[Entry], done: Updated, *, first: bool) -> None:
+        """Make one optimizer step."""
+        whole = self._totals(entries)
+        active = [entry for entry in entries if entry.keep or entry.kl]
         if first:
-            done.sequences += len(members)
-            done.tokens += sum(member.entry.width for member in members)
+            done.sequences += len(entries)
+            done.tokens += sum(entry.width for entry in entries)
             done.sequences_computed += len(active)
-            done.tokens_computed += sum(member.entry.width for member in active)
+            done.tokens_computed += sum(entry.width for entry in active)
         if self._ranks.sum(torch.tensor(float(len(active)))) == 0:
             return
         self.optimizer.zero_grad(set_to_none=True)
-        kl = {id(member.entry): member.kl for member in active}
         sums = dict.fromkeys(SUMS, 0.0)
-        for batch in self._batches([member.entry for member in active]):
-            rows, correction = self._rows(batch, whole, kl, old, ref)
-            loss, stats = self.policy.loss(batch, rows, self.preset.loss, temperature=self._run.rollout.temperature)
+        for batch in self._batches(active):
+            inputs, missing = self._inputs(batch, whole)
+            loss, stats = self.policy.loss(batch, inputs, self.preset.loss, temperature=self._run.rollout.temperature)
             loss.backward()
-            self._count(sums, batch, loss, stats, correction)
+            self._count(sums, batch, loss, stats, missing)
         if self._step(done):
             done.sums = {name: value + sums[name] for name, value in done.sums.items()}
 
-    def _totals(self, members: list[_Member]) -> Totals:
-        lengths = torch.tensor([member.entry.rows for member in members], dtype=torch.int64)
-        counted = torch.tensor([member.counted for member in members], dtype=torch.bool)
+    def _totals(self, entries: list[Entry]) -> Totals:
+        lengths = torch.tensor([entry.trained for entry in entries], dtype=torch.int64)
+        counted = torch.tensor([entry.counted for entry in entries], dtype=torch.bool)
         return totals(offsets_of(lengths), counted, reduce=self._ranks.sum)
 
-    def _rows(self, batch: Batch, whole: Totals, kl: dict[int, bool], old: Any, ref: Any) -> tuple[Rows, int]:
-        settings = self._run.algorithm
-        before = None if old is None else torch.cat([old[id(entry.sample)] for entry in batch.entries])
+    def _inputs(self, batch: Batch, whole: Totals) -> tuple[LossInputs, int]:
+        """Return the inputs of the loss of a micro-batch, and how many tokens have no log-prob of the generator."""
+        settings, old = self._run.algorithm, batch.old_logps
         ratio, missing = None, 0
-        if settings.correction != "none" and before is not None:
+        if settings.correction != "none" and old is not None:
             corrected = rollout_correction(
-                before, batch.rollout, batch.offsets, mode=settings.correction, low=settings.correction_low,
+                old,
+                batch.rollout,
+                batch.offsets,
+                mode=settings.correction,
+                low=settings.correction_low,
                 high=settings.correction_high,
-            )  # fmt: skip
+            )
             ratio, missing = corrected.ratio, corrected.missing
         weights = token_weights(
-            batch.offsets, whole, normaliser=self.preset.normaliser, keep=batch.keep,
-            max_tokens=self._run.rollout.max_tokens, beta=self._in_loss, ratio=ratio,
-            kl_keep=torch.tensor([kl[id(entry)] for entry in batch.entries], device=self.policy.device),
-        )  # fmt: skip
-        rows = Rows(batch.offsets, before, spread(batch.advantages, batch.offsets), weights.pg, weights.kl)
-        if ref is not None and self._in_loss > 0:
-            rows = replace(rows, ref=torch.cat([ref[id(entry.sample)] for entry in batch.entries]))
-        return (rows if self._updates > 1 else replace(rows, old=None)), missing
+            batch.offsets,
+            whole,
+            normaliser=self.preset.normaliser,
+            keep=batch.keep,
+            max_tokens=self._run.rollout.max_tokens,
+            beta=self._in_loss,
+            ratio=ratio,
+            kl_keep=batch.kl,
+        )
+        inputs = LossInputs(
+            batch.offsets,
+            old if self._updates > 1 else None,  # one update: the ratio is 1 by construction
+            spread(batch.advantages, batch.offsets),
+            weights.w_pg,
+            weights.w_kl,
+            batch.ref_logps if self._in_loss > 0 else None,
+        )
+        return inputs, missing
 
     def _count(self, sums: dict[str, float], batch: Batch, loss: Tensor, stats: Any, missing: int) -> None:
         """Sums of this micro-batch: over rows that were computed."""
@@ -219,8 +238,8 @@ class Learner:
         cut = Ess.of(change[known].exp().clamp(max=cap))
         sequence_cut = Ess.of(segment_sum(change, batch.offsets)[whole].clamp(-20, 20).exp().clamp(max=cap))
         found = {
-            "loss": loss, "rows": seen.sum(), "entropy": stats.entropy.sum(), "kl": stats.kl.sum(),
-            "clipped": (stats.clipped & seen).sum(), "missing": missing, "rollout_rows": known.sum(),
+            "loss": loss, "tokens_seen": seen.sum(), "entropy": stats.entropy.sum(), "kl": stats.kl.sum(),
+            "clipped": (stats.clipped & seen).sum(), "missing": missing, "rollout_tokens": known.sum(),
             "kl_rollout": (change.exp() - 1 - change)[known].sum(),
             "ess_n": token.count, "ess_w": token.total, "ess_w2": token.squares,
             "ess_t": cut.total, "ess_t2": cut.squares,
@@ -252,15 +271,6 @@ class Learner:
         done.sums = dict(zip(done.sums, whole, strict=False))
         for name, value in zip(counts, whole[len(done.sums) :], strict=True):
             setattr(done, name, int(value))
-
-
-@dataclass(frozen=True)
-class _Member:
-    """A sample in a minibatch: whether it carries KL, and whether a denominator counts it."""
-
-    entry: Entry
-    kl: bool
-    counted: bool
 
 
 def learning_rate(settings: Optimizer, step: int, steps: int) -> float:

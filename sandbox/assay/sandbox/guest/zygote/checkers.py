@@ -41,9 +41,9 @@ def interact(head: Head, blobs: list[bytes]) -> int:
 
 
 def _load(source: bytes) -> dict[str, Any]:
-    program.prepare_interpreter(["judge.py"], os.getcwd())
-    module = program.new_module("judge", "/box/w/judge.py")
-    exec(compile(source, "judge.py", "exec", dont_inherit=True), module.__dict__)
+    program.prepare_interpreter(["checker.py"], os.getcwd())
+    module = program.new_module("checker", "/box/w/checker.py")
+    exec(compile(source, "checker.py", "exec", dont_inherit=True), module.__dict__)
     return module.__dict__
 
 
