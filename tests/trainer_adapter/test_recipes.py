@@ -108,7 +108,7 @@ def test_what_a_trainers_file_cannot_say_is_refused(trainer: str, options: dict[
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(MissingColumn, match="columns here: a, b"):
+    with pytest.raises(MissingColumn, match="columns are: a, b"):
         lines("trl", columns=("a", "b"), reference='{"answer": "{c}"}')
     with pytest.raises(ConfigurationError, match="which column"):
         lines("trl", columns=("a", "b"))

@@ -55,7 +55,7 @@ def test_what_is_no_template_is_refused_at_once(text: str) -> None:
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(MissingColumn, match=r"'anwser'; columns here: answer, prompt"):
+    with pytest.raises(MissingColumn, match=r"'anwser'; columns are: answer, prompt"):
         template("{anwser}")({"answer": 1, "prompt": 2})
 
 

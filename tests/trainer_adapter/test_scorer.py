@@ -90,7 +90,7 @@ def test_an_outage_ends_at_the_deadline_with_a_grade() -> None:
     score, _ = scorer(down, deadline_s=0.5)
     started = time.monotonic()
     (grade,) = score.score([item()])
-    assert (grade.reward, grade.fault, grade.reason) == (None, "ours", "service_unavailable")
+    assert (grade.reward, grade.fault, grade.reason) == (None, "service", "service_unavailable")
     assert time.monotonic() - started < 5
 
 
@@ -99,7 +99,7 @@ def test_a_service_that_hangs_ends_at_the_deadline_too() -> None:
         await asyncio.sleep(60)
 
     score, _ = scorer(hang, deadline_s=0.2)
-    assert [g.fault for g in score.score([item(), item()])] == ["ours", "ours"]
+    assert [g.fault for g in score.score([item(), item()])] == ["service", "service"]
 
 
 def test_a_refusal_stops_the_start_but_not_the_middle_of_a_run() -> None:
@@ -115,7 +115,7 @@ def test_a_refusal_stops_the_start_but_not_the_middle_of_a_run() -> None:
     with pytest.raises(RequestRefused):
         score.score([item()])
     assert score.score([item()])[0].reward == 1.0
-    assert score.score([item()])[0].fault == "ours"
+    assert score.score([item()])[0].fault == "service"
 
 
 def test_an_unknown_verifier_stops_the_start() -> None:
@@ -146,7 +146,7 @@ def test_after_a_verdict_no_number_of_faulty_rows_stops_a_run() -> None:
 def test_a_key_in_the_url_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
     score = Scorer(Target.of("http://:sesame@127.0.0.1:9", api_key=None, tries=1), deadline_s=0.3)
     (grade,) = score.score([item()])
-    assert grade.fault == "ours" and "127.0.0.1:9" in caplog.text
+    assert grade.fault == "service" and "127.0.0.1:9" in caplog.text
     assert "sesame" not in grade.detail + caplog.text
 
 

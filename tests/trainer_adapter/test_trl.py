@@ -118,7 +118,7 @@ def test_the_prompt_and_the_step_can_travel() -> None:
 
 
 def test_a_misspelt_column_stops_the_run_at_its_start() -> None:
-    with pytest.raises(ConfigurationError, match="columns here: answer, completion_ids, prompt"):
+    with pytest.raises(ConfigurationError, match="columns are: answer, completion_ids, prompt"):
         grpo(AssayReward("m", {"answer": "{anser}"}, url="http://127.0.0.1:1"), ["c"], answer=["4"])
 
 

@@ -1,1 +1,1 @@
-"""Faces for trainers."""
+"""Adapters for trainers."""

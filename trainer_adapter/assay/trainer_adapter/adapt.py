@@ -1,9 +1,9 @@
-"""`assay adapt TRAINER`: the ready lines for a trainer, a verifier and a dataset's columns.
+"""`assay adapt TRAINER`: print the lines that connect a trainer, for a verifier and a dataset's columns.
 
     assay adapt trl --verifier math --columns question,answer
     assay adapt verl --verifier code --reference '{"language": "c", "mode": "stdio", "tests": "{ground_truth!json}"}'
 
-Prints only: what a user pastes. docs/trainers.md holds the same lines, and a test runs them.
+The output is for pasting. docs/trainers.md contains the same lines, and a test runs them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from assay.client.templates import MissingColumn, RowFault, read_json, template
 from assay.trainer_adapter.rows import plain
 
 ANSWERS = ("answer", "expected_answer", "final_answer", "solution", "ground_truth", "label", "target", "gold")
-"""Names that a column with the right answer usually has."""
+"""Usual names of a column with the right answer."""
 URL = "http://scorer:8700"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What the lines are made of."""
+    """The values that the lines are made from."""
 
     verifier: str
     reference: Any
@@ -62,7 +62,7 @@ def _verl(setup: Setup) -> str:
     return " \\\n".join(shlex.quote(line) for line in lines)
 
 
-def _wire(name: str, flags: str) -> Callable[[Setup], str]:
+def _compat(name: str, flags: str) -> Callable[[Setup], str]:
     def lines(setup: Setup) -> str:
         return f"""\
 # assay.toml, for `assay serve --config assay.toml`
@@ -78,21 +78,21 @@ TRAINERS: Mapping[str, tuple[Callable[[Setup], str], Sequence[str]]] = {
     "trl": (_trl, ()),
     "verl": (_verl, ("data_source", "ground_truth", "extra_info")),
     "openrlhf": (_openrlhf, ("label", "prompt", "query")),
-    "openrlhf-url": (_wire("openrlhf", "--reward.remote_url {url}/get_reward"), ("label", "prompt", "query")),
-    "slime": (_wire("slime", "--rm-type remote_rm --rm-url {url}/slime"), ("label", "prompt", "response")),
-    "nemo-gym": (_wire("nemo_gym", "a resources server at {url}"), ()),
+    "openrlhf-url": (_compat("openrlhf", "--reward.remote_url {url}/get_reward"), ("label", "prompt", "query")),
+    "slime": (_compat("slime", "--rm-type remote_rm --rm-url {url}/slime"), ("label", "prompt", "response")),
+    "nemo-gym": (_compat("nemo_gym", "a resources server at {url}"), ()),
 }
-"""A trainer's lines, and the columns that it has where the dataset's own do not get through."""
+"""The template of each trainer, and its own columns if it does not pass the dataset's columns through."""
 
 
 def adapt(
     trainer: Annotated[str, typer.Argument(help=", ".join(TRAINERS))],
-    verifier: Annotated[str, typer.Option(help="A verifier's name.")] = "math",
-    columns: Annotated[str, typer.Option(help="The dataset's columns, with commas between.")] = "",
+    verifier: Annotated[str, typer.Option(help="Name of the verifier.")] = "math",
+    columns: Annotated[str, typer.Option(help="The dataset's columns, separated by commas.")] = "",
     reference: Annotated[str | None, typer.Option(help="Template of the reference, as JSON.")] = None,
-    url: Annotated[str, typer.Option(help="The service, or embedded:.")] = URL,
+    url: Annotated[str, typer.Option(help="URL of the service, or embedded:.")] = URL,
 ) -> None:
-    """Print the lines that plug a trainer in."""
+    """Print the lines that connect a trainer."""
     given = tuple(name.strip() for name in columns.split(",") if name.strip())
     print(lines(trainer, verifier=verifier, columns=given, reference=reference, url=url))
 
@@ -100,13 +100,13 @@ def adapt(
 def lines(
     trainer: str, *, verifier: str = "math", columns: Sequence[str] = (), reference: str | None = None, url: str = URL
 ) -> str:
-    """Return the lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is no
+    """Return the lines. Raises `ConfigurationError` for an unknown trainer or column, or a reference that is not
     JSON.
     """
     if trainer not in TRAINERS:
-        raise ConfigurationError(f"no such trainer; there are {', '.join(TRAINERS)}")
+        raise ConfigurationError(f"unknown trainer; the trainers are {', '.join(TRAINERS)}")
     if not (verifier + url).isprintable() or any(0xD800 <= ord(char) <= 0xDFFF for char in reference or ""):
-        raise ConfigurationError("a character of the verifier, URL or reference cannot be written down")
+        raise ConfigurationError("the verifier, URL or reference contains a character that cannot be encoded")
     write, own = TRAINERS[trainer]
     known = tuple(own) or tuple(columns)
     return write(Setup(verifier, _reference(reference, known), url))
@@ -121,7 +121,7 @@ def _reference(text: str | None, columns: Sequence[str]) -> Any:
     try:
         reference = plain(read_json(text))
     except RowFault:
-        raise ConfigurationError("--reference: a number of more digits than a float holds; write it as text") from None
+        raise ConfigurationError("--reference: a number has more digits than a float holds; write it as text") from None
     except (ValueError, RecursionError):
         raise ConfigurationError("--reference is not JSON") from None
     _check(reference, columns)
@@ -129,7 +129,7 @@ def _reference(text: str | None, columns: Sequence[str]) -> Any:
 
 
 def _check(reference: Any, columns: Sequence[str]) -> None:
-    """Raise where a placeholder names a column that is not there; what lies inside columns is not known here."""
+    """Raise `ConfigurationError` if a placeholder names an unknown column. Paths inside columns are not checked."""
     fill = template(reference)
     try:
         if columns:
@@ -141,7 +141,7 @@ def _check(reference: Any, columns: Sequence[str]) -> None:
 
 
 def _python(value: Any) -> str:
-    """Return a value as Python, texts in double quotes."""
+    """Return a value as Python source, with strings in double quotes."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_python(key)}: {_python(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
@@ -150,7 +150,9 @@ def _python(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in double quotes, by the escapes that Python and TOML share; what cannot be seen is escaped."""
+    """Return a string in double quotes, with the escapes that Python and TOML share; invisible characters are
+    escaped.
+    """
     return '"' + "".join(map(_char, text)) + '"'
 
 
@@ -165,14 +167,14 @@ _HYDRA_KEY = re.compile(r"(?!(?:true|false|null|nan|inf)$)[A-Za-z_$][\w$.-]*", r
 
 
 def _hydra(value: Any) -> str:
-    """Return a value in the grammar of Hydra's overrides: keys bare, texts in double quotes, interpolations escaped.
+    """Return a value in Hydra's override grammar: bare keys, strings in double quotes, interpolations escaped.
 
-    Raises `ConfigurationError` for a key that the grammar has no form of.
+    Raises `ConfigurationError` for a key that the grammar cannot express.
     """
     if isinstance(value, Mapping):
         wrong = [key for key in value if not _HYDRA_KEY.fullmatch(key)]
         if wrong:
-            raise ConfigurationError(f"Hydra has no form of the key {wrong[0]!r}; use make_compute_score in a file")
+            raise ConfigurationError(f"Hydra cannot express the key {wrong[0]!r}; use make_compute_score in a file")
         return "{" + ",".join(f"{key}:{_hydra(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_hydra, value)) + "]"
@@ -183,7 +185,7 @@ def _hydra(value: Any) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Backslashes count only before a quote; there each is doubled."""
+    """Double each backslash before a quote; elsewhere backslashes are literal."""
     return match[1] * 2 + ('\\"' if match[2] else "")
 
 
@@ -191,14 +193,14 @@ _TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _toml(value: Any) -> str:
-    """Return a value as inline TOML. Raises `ConfigurationError` for what TOML has no form of."""
+    """Return a value as inline TOML. Raises `ConfigurationError` for a value that TOML cannot express."""
     if isinstance(value, Mapping):
         inner = ", ".join(f"{_toml_key(key)} = {_toml(member)}" for key, member in value.items())
         return f"{{ {inner} }}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if value is None:
-        raise ConfigurationError("TOML has no null; leave the key out")
+        raise ConfigurationError("TOML has no null; omit the key")
     return _quoted(value) if isinstance(value, str) else json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""A grade: what a trainer's face knows of one completion, a verdict or whose fault it is that there is none."""
+"""A grade: an adapter's view of one result, which is a verdict, or whose fault it is that there is none."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal
 
 from assay.contract.result import Result
 
-Fault = Literal["row", "ours"]
-"""`row`: sending it again cannot help. `ours`: it may, and was tried until the deadline."""
+Fault = Literal["row", "service"]
+"""`row`: sending the item again cannot help. `service`: it may help, and was tried until the deadline."""
 
 
 @dataclass(frozen=True)
 class Grade:
-    """One completion's. `reward` is finite, or None exactly where `fault` says whose fault that is."""
+    """The grade of one completion. `reward` is finite, or None exactly if `fault` is set."""
 
     reward: float | None
     score: float | None
@@ -32,46 +32,46 @@ class Grade:
 
     @classmethod
     def of(cls, result: Result) -> Grade:
-        """Return what a result amounts to."""
+        """Return the grade of a result."""
         if result.reward is not None:
             return cls(result.reward, result.score, result.reason, result=result)
-        fault: Fault = "ours" if result.retryable else "row"
+        fault: Fault = "service" if result.retryable else "row"
         detail, field = (result.error.message, result.error.field) if result.error else ("", None)
         return cls(None, None, result.reason, fault, detail, field, result)
 
     @classmethod
     def of_row(cls, detail: str) -> Grade:
-        """No verdict: the row's own fault, seen before anything was sent."""
+        """Return a grade without verdict for a row's fault found before sending."""
         return cls(None, None, "invalid_item", "row", detail)
 
     @classmethod
     def of_outage(cls, detail: str) -> Grade:
-        """No verdict: no service gave an answer in time."""
-        return cls(None, None, "service_unavailable", "ours", detail)
+        """Return a grade without verdict because no service answered in time."""
+        return cls(None, None, "service_unavailable", "service", detail)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What a batch amounts to; every field is always there and finite."""
+    """Counts of a batch. Every field is always present and finite."""
 
     items: int
     graded: int
     row_faults: int
     outages: int
     reasons: Counter[str]
-    """Why there is no verdict, by code."""
+    """Reasons for missing verdicts, counted by code."""
 
     @classmethod
     def of(cls, grades: Iterable[Grade]) -> Tally:
-        """Count."""
+        """Count grades."""
         grades = list(grades)
         row = sum(grade.fault == "row" for grade in grades)
-        ours = sum(grade.fault == "ours" for grade in grades)
+        service = sum(grade.fault == "service" for grade in grades)
         reasons = Counter(grade.reason for grade in grades if grade.fault)
-        return cls(len(grades), len(grades) - row - ours, row, ours, reasons)
+        return cls(len(grades), len(grades) - row - service, row, service, reasons)
 
     def rates(self) -> dict[str, float]:
-        """Shares of the batch, for a trainer's metrics: a fixed set of names."""
+        """Return shares of the batch for a trainer's metrics, under fixed names."""
         whole = max(self.items, 1)
         return {
             "graded": self.graded / whole,

@@ -1,17 +1,17 @@
-"""What a trainer is told where there is no verdict: data, chosen by name. Never a 0 unless asked for.
+"""What a trainer gets if there is no verdict: a choice by name. Never a 0 unless asked for.
 
-    fault      choices (first that the trainer can take is the default)
-    row        abstain   None, where the trainer knows abstaining
+    fault      choices (the first that the trainer accepts is the default)
+    row        abstain   None, if the trainer supports abstaining
                constant  one number for the whole group: no gradient under a group baseline
-               raise     stop
-               zero      0.0, and it looks like a wrong answer
+               raise     stop the run
+               zero      0.0, indistinguishable from a wrong answer
     outage     abstain   as above
-               raise     stop; `Ungraded` says what was missing
-               mean      the mean of the verdicts in the same group; raises where the group has none
+               raise     stop the run; `Ungraded` says what was missing
+               mean      the mean of the verdicts in the same group; raises if the group has none
                zero      as above
 
-A row's fault under `constant` makes its whole group constant: the group's verdicts are dropped with it.
-An outage is only an outage after retries up to the deadline. Faces that see single samples see no group.
+A row's fault under `constant` makes its whole group constant, and the group's verdicts are discarded. An outage counts
+only after retries up to the deadline. Adapters that get single samples do not know the group.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ROW, _OUTAGE = ("abstain", "constant", "raise", "zero"), ("abstain", "raise", "
 
 
 class Ungraded(AssayError):
-    """There is no verdict, and the policy is to stop."""
+    """There is no verdict, and the settings say to stop."""
 
 
 @dataclass(frozen=True)
 class AbstainPolicy:
-    """Whose fault, and what then. `constant` is neither right nor wrong by default."""
+    """The choice per kind of fault. `constant` is by default neither right nor wrong."""
 
     row: RowPolicy = "abstain"
     outage: OutagePolicy = "abstain"
@@ -52,13 +52,13 @@ class AbstainPolicy:
 
     @property
     def abstains(self) -> bool:
-        """Whether it may answer None."""
+        """Whether rewards may be None."""
         return "abstain" in (self.row, self.outage)
 
     def rewards(self, grades: Sequence[Grade], groups: Sequence[Hashable] | None = None) -> list[float | None]:
-        """One finite number or None per grade. Without `groups` each completion is its own group.
+        """Return one finite number or None per grade. Without `groups`, each completion is its own group.
 
-        Raises `Ungraded` where the policy is to stop.
+        Raises `Ungraded` if a choice is `raise`.
         """
         self._stop(grades)
         keys = range(len(grades)) if groups is None else groups
@@ -69,15 +69,15 @@ class AbstainPolicy:
         return [self._reward(grade, *fills[key]) for key, grade in zip(keys, grades, strict=True)]
 
     def _stop(self, grades: Sequence[Grade]) -> None:
-        for fault, choice in (("ours", self.outage), ("row", self.row)):
+        for fault, choice in (("service", self.outage), ("row", self.row)):
             guilty = [grade for grade in grades if grade.fault == fault]
             if guilty and choice == "raise":
                 raise ungraded(guilty, of=len(grades))
 
     def _fill(self, group: Sequence[Grade]) -> tuple[bool, float | None]:
-        """Return whether the whole group is constant, and what stands for an outage in it."""
+        """Return whether the whole group is constant, and the value for outages in it."""
         constant = self.row == "constant" and any(grade.fault == "row" for grade in group)
-        lost = [grade for grade in group if grade.fault == "ours"]
+        lost = [grade for grade in group if grade.fault == "service"]
         if self.outage != "mean" or constant or not lost:
             return constant, 0.0 if self.outage == "zero" else None
         verdicts = [grade.reward for grade in group if grade.reward is not None]
@@ -90,11 +90,11 @@ class AbstainPolicy:
             return self.constant
         if grade.fault == "row":
             return 0.0 if self.row == "zero" else None
-        return outage if grade.fault == "ours" else grade.reward
+        return outage if grade.fault == "service" else grade.reward
 
 
 def ungraded(grades: Sequence[Grade], *, of: int) -> Ungraded:
-    """Return the error that says how many have no verdict, and why."""
+    """Return the error that says how many completions have no verdict, and why."""
     reasons = ", ".join(f"{code} {count}" for code, count in Tally.of(grades).reasons.most_common(5))
     detail = next((grade.detail for grade in grades if grade.detail), "")
     return Ungraded(f"{len(grades)} of {of} completions have no verdict: {reasons}; {detail[:300]}")

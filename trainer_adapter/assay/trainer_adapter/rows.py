@@ -1,12 +1,12 @@
-"""From a dataset's columns to items: which verifier judges a row, and against what.
+"""Map a dataset's columns to items: the verifier and the reference of each row.
 
     RowMap(verifier="math", reference={"answer": "{answer}"})
     RowMap(verifier="{task}", reference="{spec!json}", fields={"truncated": "{cut}"})
     RowMap(verifier="code", reference=lambda row: {...})
 
-Templates are `assay.client.templates`. What trainers hold columns in (numpy arrays and scalars, torch
-tensors, tuples) becomes plain JSON. A row that cannot be filled in is the row's fault and costs only
-itself; a column that no row has is the configuration's, and is raised.
+Templates are `assay.client.templates`. Trainers' column types (numpy arrays and scalars, torch tensors, tuples) become
+plain JSON. A row that cannot be filled in is a fault of that row alone; a column that no row has is a configuration
+error and raises.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from assay.contract.numbers import Lexeme
 from assay.trainer_adapter.grades import Grade
 
 Source = str | Mapping[str, Any] | Callable[[Row], Any]
-"""A template, or a function of the row. Functions must be picklable where the trainer pickles rewards."""
+"""A template, or a function of the row. Functions must be picklable if the trainer pickles rewards."""
 _OWN = frozenset({"id", "verifier", "completion", "reference"})
 _DEPTH = 64
 
 
 class RowMap:
-    """What makes items of rows. Picklable if its functions are."""
+    """Makes items of rows. Picklable if its functions are."""
 
     def __init__(self, *, verifier: str, reference: Source, fields: Mapping[str, Source] | None = None) -> None:
         """`fields`: further fields of an item, such as `prompt`, `group`, `final_state`, `options`."""
         self._sources: dict[str, Source] = {"verifier": verifier, "reference": reference, **(fields or {})}
         wrong = sorted(set(fields or {}) & _OWN | set(fields or {}) - set(ITEM_FIELDS))
         if wrong:
-            raise ConfigurationError(f"not a field that can be filled in: {', '.join(wrong)}")
+            raise ConfigurationError(f"not a field of an item that can be set: {', '.join(wrong)}")
         self._compile()
 
     def _compile(self) -> None:
@@ -49,7 +49,7 @@ class RowMap:
         self._compile()
 
     def item(self, row: Row, completion: Any) -> dict[str, Any] | Grade:
-        """Return the item, or the grade of a row that is at fault. Raises `MissingColumn`."""
+        """Return the item, or the grade of a faulty row. Raises `MissingColumn`."""
         try:
             fields = {name: plain(fill(row)) for name, fill in self._fills.items()}
         except RowFault as fault:
@@ -57,12 +57,12 @@ class RowMap:
         return {**{k: v for k, v in fields.items() if v is not None}, "completion": completed(completion)}
 
     def items(self, columns: Mapping[str, Any], completions: Sequence[Any]) -> list[dict[str, Any] | Grade]:
-        """One per completion; `columns` hold one value a row each. Raises `MissingColumn`."""
+        """Return one item per completion; each value in `columns` has one element per row. Raises `MissingColumn`."""
         return [self.item(ColumnRow(columns, index), completion) for index, completion in enumerate(completions)]
 
 
 class ColumnRow(Mapping[str, Any]):
-    """One row of a batch that lies in columns."""
+    """One row of a batch stored as columns."""
 
     def __init__(self, columns: Mapping[str, Any], index: int) -> None:
         self._columns, self._index = columns, index
@@ -81,7 +81,9 @@ class ColumnRow(Mapping[str, Any]):
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """`value` in JSON's own types. Raises `RowFault` for what has none: NaN, bytes, objects, endless nesting."""
+    """Return `value` in JSON types. Raises `RowFault` for values without a JSON form: NaN, bytes, objects, endless
+    nesting.
+    """
     if value is None or isinstance(value, str | bool | int):
         return value
     if depth > _DEPTH:
@@ -90,7 +92,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         if not math.isfinite(value):
             raise RowFault("a column holds NaN or infinity")
         if isinstance(value, Lexeme):
-            raise RowFault("a column holds a number of more digits than a float can; keep it as text")
+            raise RowFault("a column holds a number with more digits than a float; store it as text")
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(member, depth + 1) for key, member in value.items()}
@@ -105,9 +107,9 @@ _KEPT = ("role", "name", "tool_call_id", "reasoning_content")
 
 
 def completed(completion: Any) -> Any:
-    """Return what the model wrote, as an item holds it: text, or messages of which only what judges read is kept.
+    """Return a completion in an item's form: text, or messages reduced to the fields that verifiers read.
 
-    Nothing in here can fault the row: what a trainer or a tool put in beside text becomes text.
+    Nothing in a completion can make the row faulty: content other than text becomes text.
     """
     completion = _opened(completion)
     if isinstance(completion, str):
@@ -121,7 +123,7 @@ def completed(completion: Any) -> Any:
 
 
 def _opened(value: Any) -> Any:
-    """Bytes as text; a client's message object (pydantic: `model_dump`) as the mapping that it stands for."""
+    """Return bytes as text, and a client's message object (pydantic: `model_dump`) as a mapping."""
     if isinstance(value, bytes | bytearray):
         return value.decode("utf-8", "replace")
     dump = getattr(value, "model_dump", None)
@@ -146,7 +148,7 @@ def _content(content: Any) -> str | list[dict[str, str]] | None:
 
 
 def _safe(value: Mapping[str, Any]) -> Any:
-    """Return a tool call in JSON; what has no JSON form is kept as its kind's name."""
+    """Return a tool call as JSON; values without a JSON form are replaced by their type's name."""
     try:
         return plain(value)
     except RowFault:

@@ -1,11 +1,11 @@
-"""Grades for items, within a deadline: what a trainer gets of Assay, whatever happens to the service.
+"""Grade items within a deadline, whatever happens to the service.
 
-Trainers have no time-out and stop at any exception, so a scorer always answers within its deadline (and a second of
-grace): an item without a verdict by then is a grade that says whose fault that is. Retries are the client's
+Trainers have no timeout and stop at any exception, so a scorer always answers within its deadline (plus a second of
+grace): an item without a verdict by then gets a grade that says whose fault that is. Retries are done by the client
 (`AsyncClient.score_until_verdict`).
 
-`score_one` collects the items asked for on one event loop within `window_s` and sends them together: 4,096 calls at
-once are 16 requests. Before the first verdict a refusal (wrong key, wrong URL, unknown verifier) is raised, so that a
+`score_one` collects the items requested on one event loop within `window_s` and sends them together: 4,096 concurrent
+calls are 16 requests. Before the first verdict a refusal (wrong key, wrong URL, unknown verifier) is raised, so that a
 mistake stops the run at its start; later it counts as an outage.
 """
 
@@ -31,16 +31,16 @@ from assay.trainer_adapter.sessions import Target
 
 log = logging.getLogger("assay.trainer_adapter")
 Prepared = Mapping[str, Any] | Grade
-"""An item, or the grade of a row that needs no sending."""
+"""An item, or the grade of a row that need not be sent."""
 DEADLINE_S = 120.0
 REQUEST_ITEMS = 256
 WINDOW_S = 0.002
-HOPELESS_ROWS = 64
-"""So many rows at fault and never a verdict: the fault is the template's, and the run stops at its start."""
+MAX_FAULTY_ROWS = 64
+"""Number of faulty rows without any verdict after which the template is considered at fault, and the run stops."""
 
 
 class Scorer:
-    """Sends items and brings back grades. Picklable with a `Target`; safe on any loop and thread."""
+    """Sends items and returns grades. Picklable with a `Target`; usable from any loop and thread."""
 
     def __init__(
         self,
@@ -50,16 +50,16 @@ class Scorer:
         request_items: int = REQUEST_ITEMS,
         window_s: float = WINDOW_S,
     ) -> None:
-        """`deadline_s`: wall seconds for a whole call, retries and outages included."""
+        """`deadline_s`: wall seconds for a whole call, including retries and outages."""
         if deadline_s <= 0 or request_items < 1 or window_s < 0:
-            raise ConfigurationError("deadline_s > 0, request_items >= 1, window_s >= 0")
+            raise ConfigurationError("required: deadline_s > 0, request_items >= 1, window_s >= 0")
         self._target, self._deadline_s, self._request_items = target, deadline_s, request_items
         self._window_s = window_s
         self._new_here()
 
     def _new_here(self) -> None:
         self._worked = False
-        self._hopeless = 0
+        self._faulty_rows = 0
         self._lock = threading.Lock()
         self._gathering: WeakKeyDictionary[asyncio.AbstractEventLoop, _Gathering] = WeakKeyDictionary()
 
@@ -81,17 +81,15 @@ class Scorer:
             raise
 
     def submit(self, items: Sequence[Prepared]) -> Future[list[Grade]]:
-        """Return the same, waited for by the caller; cancelling the future cancels the requests, down to the
-        sandbox.
-        """
+        """Return a future of the grades; cancelling it cancels the requests, including running sandboxes."""
         return self._start(items)
 
     async def score_async(self, items: Sequence[Prepared]) -> list[Grade]:
-        """Return the same without blocking the loop; a caller that is cancelled cancels the requests."""
+        """Return the grades without blocking the loop; cancelling the caller cancels the requests."""
         return await asyncio.wrap_future(self._start(items))
 
     async def score_one(self, item: Prepared) -> Grade:
-        """Return the grade of one item, asked for together with what else this loop asks for now."""
+        """Return the grade of one item, requested together with other items of this loop."""
         if isinstance(item, Grade):
             self._fail_if_no_row_is_gradable([item])
             return item
@@ -132,21 +130,23 @@ class Scorer:
         self._worked = self._worked or any(grade.fault is None for grade in grades)
         unknown = [grade for grade in grades if grade.fault == "row" and grade.field == "verifier"]
         if unknown and not self._worked:
-            raise ConfigurationError(f"the engine does not take the verifier: {unknown[0].detail}")
+            raise ConfigurationError(f"the engine refuses the verifier: {unknown[0].detail}")
 
     def _fail_if_no_row_is_gradable(self, grades: Sequence[Grade]) -> None:
-        """Raise ConfigurationError where no row could ever be judged, and there were many."""
+        """Raise `ConfigurationError` if there were many rows and none could ever be scored."""
         self._worked = self._worked or any(grade.fault is None for grade in grades)
         if self._worked:
             return
         faulty = [grade for grade in grades if grade.fault == "row"]
-        self._hopeless += len(faulty)
-        if self._hopeless >= HOPELESS_ROWS and faulty:
-            raise ConfigurationError(f"none of the first {self._hopeless} rows can be judged: {faulty[0].detail[:300]}")
+        self._faulty_rows += len(faulty)
+        if self._faulty_rows >= MAX_FAULTY_ROWS and faulty:
+            raise ConfigurationError(
+                f"none of the first {self._faulty_rows} rows can be scored: {faulty[0].detail[:300]}"
+            )
 
 
 class _Gathering:
-    """What one event loop asks for, until the window closes."""
+    """The items requested on one event loop until the window closes."""
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s

@@ -1,8 +1,8 @@
-"""One client per process and target, shared by every reward function that names the same one.
+"""One client per process and target, shared by all reward functions with the same target.
 
-Two rewards on `embedded:` then share one engine, and a trainer that makes a new event loop for every
-call keeps its connections: the client works on a loop of its own. After a fork, and in a process that
-unpickled a reward, the first call opens a new one.
+Two rewards on `embedded:` share one engine, and a trainer that creates a new event loop for every call keeps its
+connections, because the client runs on its own loop. After a fork, and in a process that unpickled a reward, the first
+call opens a new client.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _open: dict[tuple[Any, ...], Client] = {}
 
 @dataclass(frozen=True)
 class Target:
-    """Where the engine is: URLs, key and the client's further options. Picklable."""
+    """Where the engine is: URLs, key and further options of the client. Picklable."""
 
     urls: tuple[str, ...]
     api_key: str | None = field(default=None, repr=False)
@@ -29,14 +29,14 @@ class Target:
 
     @classmethod
     def of(cls, url: str | Sequence[str] | Client, *, api_key: str | None, **options: Any) -> Target | Client:
-        """Return a client of the caller's own is used as it is."""
+        """Return the target. A client of the caller's own is returned unchanged."""
         if isinstance(url, Client):
             return url
         urls = (url,) if isinstance(url, str) else tuple(url)
         frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         for name, value in frozen.items():
             if getattr(value, "__hash__", None) is None:
-                raise ConfigurationError(f"no option of the client: {name} (a {type(value).__name__})")
+                raise ConfigurationError(f"not a valid option of the client: {name} (a {type(value).__name__})")
         return cls(urls, api_key, tuple(sorted(frozen.items())))
 
     def client(self) -> Client:
@@ -49,7 +49,7 @@ class Target:
 
 
 def close_all() -> None:
-    """Let every session of this process go: connections, embedded engines, threads."""
+    """Close all clients of this process: connections, embedded engines, threads."""
     with _lock:
         mine = [_open.pop(key) for key in list(_open) if key[0] == os.getpid()]
     for client in mine:

@@ -1,8 +1,9 @@
-"""Faces whose trainer asks one sample at a time and takes only a number: verl, OpenRLHF's file, slime's path.
+"""The base of adapters whose trainer scores one sample at a time and accepts only numbers: verl, OpenRLHF's file,
+slime.
 
-A face is made of plain settings (what a trainer's configuration can hold), once per process and settings.
-The default policy: a row's fault is a counted constant, an outage is retried to the deadline and then raised.
-No face here sees a group, so `mean` is refused; none can abstain.
+An adapter is made from plain settings (as in a trainer's configuration), once per process and settings. By default a
+row's fault gives a constant and is counted; an outage is retried until the deadline and then raised. These adapters do
+not know the group, so `mean` is refused; none can abstain.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from assay.trainer_adapter.scorer import DEADLINE_S, Prepared, Scorer
 from assay.trainer_adapter.sessions import Target
 
 KEYS = ("score", "acc", "graded", "row_fault", "outage", "reason")
-"""What `told` always holds: trainers take the keys of the first sample for those of all."""
+"""The keys of `metrics`: trainers take the keys of the first sample for all samples."""
 
 
-class SingleFace:
-    """Rows to numbers, one at a time, micro-batched underneath."""
+class SingleAdapter:
+    """Scores single rows as numbers, batched internally."""
 
     def __init__(
         self,
@@ -43,7 +44,9 @@ class SingleFace:
         """See `AssayReward`; `row_fault`, `outage` and `constant` are those of `AbstainPolicy`."""
         self._policy = AbstainPolicy(row=row_fault, outage=outage, constant=constant)  # type: ignore[arg-type]
         if self._policy.abstains or outage == "mean":
-            raise ConfigurationError("this trainer takes only numbers, sample by sample: no abstain, no mean")
+            raise ConfigurationError(
+                "this trainer accepts only numbers, one sample at a time: abstain and mean are not possible"
+            )
         self._rows = RowMap(verifier=verifier, reference=reference, fields=fields)
         self._scorer = Scorer(Target.of(url, api_key=api_key, **options), deadline_s=deadline_s)
 
@@ -52,11 +55,11 @@ class SingleFace:
         return self._rows.item(row, completion)
 
     async def grade(self, row: Row, completion: Any) -> Grade:
-        """One grade, asked for together with what else this loop asks for now."""
+        """Return one grade, requested together with other items of this loop."""
         return await self._scorer.score_one(self.item(row, completion))
 
     def grades(self, rows: Sequence[Row], completions: Sequence[Any]) -> list[Grade]:
-        """Many at once, blocking."""
+        """Return many grades at once, blocking."""
         return self._scorer.score([self.item(row, said) for row, said in zip(rows, completions, strict=True)])
 
     def number(self, grade: Grade) -> float:
@@ -65,27 +68,33 @@ class SingleFace:
         assert reward is not None
         return float(reward)
 
-    def told(self, grade: Grade) -> dict[str, float | str]:
-        """Return the number and why, under the fixed `KEYS`; `acc` is correctness before any shaping."""
+    def metrics(self, grade: Grade) -> dict[str, float | str]:
+        """Return the reward and metrics under the fixed `KEYS`; `acc` is correctness before any shaping."""
         number = self.number(grade)
         unit = min(max(number, 0.0), 1.0) if grade.score is None else float(grade.score)
-        values = (number, unit, float(grade.fault is None), float(grade.fault == "row"), float(grade.fault == "ours"))
+        values = (
+            number,
+            unit,
+            float(grade.fault is None),
+            float(grade.fault == "row"),
+            float(grade.fault == "service"),
+        )
         return dict(zip(KEYS, (*values, grade.reason), strict=True))
 
 
-_faces: dict[str, SingleFace] = {}
+_adapters: dict[str, SingleAdapter] = {}
 
 
-def face_of(settings: Mapping[str, Any]) -> SingleFace:
-    """Return the face of these settings in this process."""
+def adapter_of(settings: Mapping[str, Any]) -> SingleAdapter:
+    """Return this process's adapter with these settings."""
     key = json.dumps(settings, sort_keys=True, default=_plain)
-    if key not in _faces:
-        _faces[key] = SingleFace(**json.loads(key))
-    return _faces[key]
+    if key not in _adapters:
+        _adapters[key] = SingleAdapter(**json.loads(key))
+    return _adapters[key]
 
 
 def _plain(value: Any) -> Any:
-    """Containers of other kinds, such as OmegaConf's."""
+    """Return containers of other types, such as OmegaConf's, as plain ones."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):

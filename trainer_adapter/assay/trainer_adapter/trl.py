@@ -1,17 +1,17 @@
-"""TRL: a reward function for `GRPOTrainer`, `RLOOTrainer` and their kin.
+"""TRL: a reward function for `GRPOTrainer`, `RLOOTrainer` and similar trainers.
 
     from assay.trainer_adapter.trl import AssayReward
     reward = AssayReward("math", {"answer": "{answer}"}, url="http://scorer:8700")
     GRPOTrainer(..., reward_funcs=[reward])
 
-Called with every dataset column as a list; `trainer_state`, `log_metric` and `log_extra` where the
-trainer has them. None is TRL's own word for "not applicable": the completion stays out of the group's
-baseline, so that is what no verdict becomes. `AsyncAssayReward` is awaited by TRL beside others of its
-kind. Importing this imports no trainer. Several verifiers: one reward each (their weights are the
-trainer's `reward_weights`), or `verifier="{column}"`; ms-swift's call is served too.
+TRL calls it with every dataset column as a list, and with `trainer_state`, `log_metric` and `log_extra` where the
+trainer has them. None is TRL's value for "not applicable": the completion is left out of the group's baseline, so a
+missing verdict becomes None. `AsyncAssayReward` is awaited by TRL concurrently with other async rewards. Importing this
+module imports no trainer. For several verifiers use one reward each (weighted by the trainer's `reward_weights`), or
+`verifier="{column}"`. ms-swift's calls are supported too.
 
-With several rewards TRL drops a None of one from the row's sum, where it then weighs like a 0 beside
-its peers: prefer one reward over a composite.
+With several rewards TRL drops a None from the row's sum, where it then counts like a 0 compared with other rows: prefer
+one reward with a `composite` verifier.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from assay.trainer_adapter.sessions import Target
 
 
 class AssayReward:
-    """A callable that TRL takes as a reward function; picklable unless it holds a client of yours.
+    """A callable that TRL accepts as a reward function. Picklable unless it holds a client of the caller.
 
     Args:
         verifier: a verifier's name, or a template such as `"{task}"`.
-        reference: template or function of the row; columns `prompt`, `completion_ids`, `environment` are there too.
+        reference: template or function of the row; columns `prompt`, `completion_ids`, `environment` are available too.
         fields: further fields of an item, as templates or functions.
-        url: the service, `embedded:` for an engine in this machine, or a `Client`.
-        name: what TRL's logs call it (`rewards/NAME/mean`).
-        policy: what is told where there is no verdict; default: None.
-        deadline_s: wall seconds for one call, outages included.
-        options: of the client (`api_key`, embedded: `plugins=["my_rewards.py"]`, …).
+        url: the service, `embedded:` for an engine on this machine, or a `Client`.
+        name: its name in TRL's logs (`rewards/NAME/mean`).
+        policy: what to return if there is no verdict; default: None.
+        deadline_s: wall seconds for one call, including outages.
+        options: options of the client (`api_key`, embedded: `plugins=["my_rewards.py"]`, …).
 
-    Raises (when called) `Ungraded` if the policy says so, and before the first verdict what a wrong URL,
-    key, verifier or template amounts to.
+    A call raises `Ungraded` if the policy says so, and before the first verdict the error of a wrong URL, key, verifier
+    or
+    template.
     """
 
     def __init__(
@@ -76,9 +77,9 @@ class AssayReward:
         log_metric: Callable[[str, float], None] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """One reward, or None, per completion."""
+        """Return one reward, or None, per completion."""
         items = self._items(prompts, completions, completion_ids, trainer_state, columns)
-        return self._told(self._scorer.score(items), prompts, log_extra, log_metric)
+        return self._rewards(self._scorer.score(items), prompts, log_extra, log_metric)
 
     def _items(
         self, prompts: Any, completions: Sequence[Any], ids: Any, state: Any, columns: Mapping[str, Any]
@@ -91,7 +92,7 @@ class AssayReward:
         items = self._rows.items(rows, completions)
         return [item if isinstance(item, Grade) else {**label, **item} for item in items]
 
-    def _told(
+    def _rewards(
         self,
         grades: Sequence[Grade],
         prompts: Sequence[Any] | None,
@@ -108,7 +109,7 @@ class AssayReward:
 
 
 class AsyncAssayReward(AssayReward):
-    """The same as a coroutine function: TRL awaits it beside its peers."""
+    """An `AssayReward` as a coroutine function, which TRL awaits concurrently with others."""
 
     async def __call__(  # type: ignore[override]
         self,
@@ -121,15 +122,15 @@ class AsyncAssayReward(AssayReward):
         log_metric: Callable[[str, float], None] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """One reward, or None, per completion."""
+        """Return one reward, or None, per completion."""
         items = self._items(prompts, completions, completion_ids, trainer_state, columns)
-        return self._told(await self._scorer.score_async(items), prompts, log_extra, log_metric)
+        return self._rewards(await self._scorer.score_async(items), prompts, log_extra, log_metric)
 
 
 def _is_column(values: Any, length: int) -> bool:
     if not hasattr(values, "__getitem__") or isinstance(values, str | Mapping):
         return False
-    return getattr(values, "shape", True) != () and len(values) == length  # an array of no dimension has no length
+    return getattr(values, "shape", True) != () and len(values) == length  # a zero-dimensional array has no length
 
 
 def _key(prompt: Any) -> str:
@@ -137,7 +138,7 @@ def _key(prompt: Any) -> str:
 
 
 def _correct(grades: Sequence[Grade]) -> float:
-    """Return the share of the graded that is right; 0 where nothing is graded (`graded` says so)."""
+    """Return the share of graded completions that are correct, or 0 if none is graded (`graded` shows that)."""
     graded = [grade for grade in grades if grade.fault is None]
     return sum(grade.correct for grade in graded) / max(len(graded), 1)
 

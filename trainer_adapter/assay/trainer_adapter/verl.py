@@ -5,13 +5,13 @@
     +reward.custom_reward_function.reward_kwargs.verifier=math
     +reward.custom_reward_function.reward_kwargs.url=http://scorer:8700
 
-verl (0.9) calls it once per sample, thousands at a time on one loop; they travel together. It takes only
-numbers, keeps the first sample's keys for all, and accepts NaN silently: so the keys are fixed and every
-number is finite. A row's fault is the constant 0.5 with `graded` 0; an outage, after retries to the
-deadline, stops the run. verl's `rate_limited` makes a reward of 0 of every `Exception` and of its own
-time-out: so what stops the run is `Stopped`, which is none. Managers: `naive`, `dapo`, `rate_limited`, or
-`AssayRewardManager` (`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and
-`completion_ids` for templates. Importing this imports no verl.
+verl (0.9) calls it once per sample, thousands concurrently on one loop; they are sent together. verl accepts only
+numbers, keeps the first sample's keys for all, and accepts NaN silently, so the keys are fixed and every number is
+finite. A row's fault gives the constant 0.5 with `graded` 0; an outage, after retries to the deadline, stops the run.
+verl's `rate_limited` turns every `Exception` and its own timeout into a reward of 0; therefore what stops the run is
+`Stopped`, which is not an `Exception`. Managers: `naive`, `dapo`, `rate_limited`, or `AssayRewardManager`
+(`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and `completion_ids` for templates. Importing
+this module imports no verl.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 from assay.client import AssayError
 from assay.trainer_adapter.rows import Source
-from assay.trainer_adapter.single import SingleFace, face_of
+from assay.trainer_adapter.single import SingleAdapter, adapter_of
 
 REFERENCE = {"answer": "{ground_truth}"}
 _OF_VERL = ("reward_router_address", "reward_model_tokenizer", "strict_box_verify")
@@ -32,12 +32,14 @@ ComputeScore = Callable[..., Awaitable[dict[str, Any]]]
 
 
 class Stopped(BaseException):
-    """There is no number to give, and the run must stop; `__cause__` says why. Not an `Exception`, see above."""
+    """There is no number to return and the run must stop; `__cause__` is the reason. Not an `Exception`, see the
+    module.
+    """
 
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Errors, whoever's (a misspelt setting, a function of the row), and a manager's time-out, as `Stopped`."""
+    """Raise any error (a misspelt setting, a function of the row) and a manager's timeout as `Stopped`."""
     try:
         yield
     except AssayError as error:
@@ -45,7 +47,7 @@ def _stopping() -> Iterator[None]:
     except Exception as error:
         raise Stopped(f"{type(error).__name__}: {error}") from error
     except asyncio.CancelledError as error:
-        raise Stopped("left before there was a verdict; keep deadline_s under verl's reward.timeout") from error
+        raise Stopped("cancelled before there was a verdict; keep deadline_s below verl's reward.timeout") from error
 
 
 async def compute_score(
@@ -55,22 +57,23 @@ async def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **reward_kwargs: Any,
 ) -> dict[str, Any]:
-    """One sample's score under fixed keys.
+    """Return one sample's score under fixed keys.
 
-    `reward_kwargs`: `verifier` (required; may be `"{data_source}"`), `reference` (default: answer =
-    ground_truth), `url`, `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options.
-    Templates know `data_source`, `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
+    `reward_kwargs`: `verifier` (required; may be `"{data_source}"`), `reference` (default: answer = ground_truth),
+    `url`,
+    `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options. Templates know `data_source`,
+    `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
     """
     own = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL and name not in _COLUMNS}
     with _stopping():
         row = _row(data_source, ground_truth, extra_info, reward_kwargs)
-        face = face_of({"reference": REFERENCE, **own})
-        return face.told(await face.grade(row, solution_str))
+        adapter = adapter_of({"reference": REFERENCE, **own})
+        return adapter.metrics(await adapter.grade(row, solution_str))
 
 
 def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings: Any) -> ComputeScore:
-    """Return a `compute_score` for a file of your own: references may be functions, `url` a client. Else as above."""
-    face = SingleFace(verifier=verifier, reference=reference, **settings)
+    """Return a `compute_score` for your own file: references may be functions, and `url` may be a client."""
+    adapter = SingleAdapter(verifier=verifier, reference=reference, **settings)
 
     async def compute_score(
         data_source: Any = None,
@@ -81,7 +84,7 @@ def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings:
     ) -> dict[str, Any]:
         row = _row(data_source, ground_truth, extra_info, reward_kwargs)
         with _stopping():
-            return face.told(await face.grade(row, solution_str))
+            return adapter.metrics(await adapter.grade(row, solution_str))
 
     return compute_score
 
@@ -92,32 +95,32 @@ def _row(source: Any, truth: Any, extra: Mapping[str, Any] | None, more: Mapping
 
 
 def _manager() -> type:
-    """Return the class, made when it is asked for: its base is verl's."""
+    """Return the manager class, created on first use because its base class is verl's."""
     from verl.experimental.reward_loop.reward_manager.base import (  # type: ignore[import-not-found]
         RewardManagerBase,
     )
 
     class AssayRewardManager(RewardManagerBase):  # type: ignore[misc]
-        """As verl's `naive`, with the prompt and the ids in reach of templates."""
+        """verl's `naive` manager, with the prompt and the token ids available to templates."""
 
         def __init__(self, config: Any, tokenizer: Any, compute_score: Any, *others: Any, **more: Any) -> None:
             super().__init__(config, tokenizer, compute_score)
 
         async def run_single(self, data: Any) -> dict[str, Any]:
-            sample = data[-1:][0]  # of several sequences the last one counts
+            sample = data[-1:][0]  # of several sequences the last one is scored
             ids = sample.batch["responses"]
             valid = ids[: int(sample.batch["attention_mask"][-ids.shape[-1] :].sum())]
             text = await self.loop.run_in_executor(None, lambda: self.tokenizer.decode(valid, skip_special_tokens=True))
-            told = await self.compute_score(
+            metrics = await self.compute_score(
                 **_arguments(sample.non_tensor_batch), solution_str=text, completion_ids=valid
             )
-            return {"reward_score": told["score"], "reward_extra_info": told}
+            return {"reward_score": metrics["score"], "reward_extra_info": metrics}
 
     return AssayRewardManager
 
 
 def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `compute_score` is called with, of a sample's own fields (which are not changed)."""
+    """Return the arguments for `compute_score` from a sample's own fields (which are not changed)."""
     extra = {**(fields.get("extra_info") or {}), **(fields.get("tool_extra_fields") or {})}
     extra["num_turns"] = fields.get("__num_turns__")
     extra["rollout_reward_scores"] = fields.get("reward_scores") or {}

@@ -145,7 +145,7 @@ class Scoring:
         future.cancel()
         self.cancelled += len(samples)
         for sample in samples:
-            sample.grade = Grade(None, None, CANCELLED, "ours", "cancelled as a straggler")
+            sample.grade = Grade(None, None, CANCELLED, "service", "cancelled as a straggler")
 
     def _settled(self, group: Group) -> Group:
         """A group with at most `needed` samples, those with verdicts first; in the order of their indices."""
@@ -156,7 +156,7 @@ class Scoring:
         return group
 
     def _raise_outages(self, group: Group) -> None:
-        lost = [sample.grade for sample in group.samples if sample.grade and sample.grade.fault == "ours"]
+        lost = [sample.grade for sample in group.samples if sample.grade and sample.grade.fault == "service"]
         outages = [grade for grade in lost if grade.reason != CANCELLED]
         if outages and self._judge.settings.on_outage == "raise":
             raise ungraded(outages, of=len(group.samples))
