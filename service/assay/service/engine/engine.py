@@ -1,10 +1,10 @@
-"""The engine: batches in, results out. One asyncio loop owns it; lanes do the judging.
+"""The engine: batches in, results out. One asyncio loop owns it; lanes run the verifiers.
 
     admission (queue bound) -> verdict cache -> single flight by item key -> fair queue -> lane -> settle
 
-A submission that is left (`cancel`) drops what only it wanted, down to the lane. Its deadline bounds the
-*start* of an item: what has not started by then is `deadline` (null), what has started is bounded by its
-own limits, so that a slow completion cannot buy itself a null.
+Cancelling a submission cancels the items that no other submission waits for, down to the lane. The deadline of a
+submission bounds the *start* of an item: an item that has not started by then is `deadline` (null); one that has
+started is bounded by its own limits, so that a slow completion cannot turn itself into a null.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Engine:
         self.intake = Intake(catalogue=self.catalogue, limits=self.settings.limits, resolve=self.references.get)
         self.descriptions: Sequence[Mapping[str, object]] = ()
         self.on_report: Callable[[bytes, Work, Report], None] | None = None
-        """Told of every report that a lane gave: key, work, report."""
+        """Called with key, work and report for every report of a lane."""
         self._cache = VerdictCache(self.settings.cache_bytes)
         self._flights: dict[bytes, Ticket] = {}
         self._seq = itertools.count()
@@ -84,7 +84,7 @@ class Engine:
 
     @property
     def started(self) -> bool:
-        """Whether lanes are there."""
+        """Whether the engine has been started."""
         return bool(self.catalogue)
 
     @property
@@ -99,13 +99,13 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether a batch would be taken in now."""
+        """Whether a batch would be accepted now."""
         return not self._closing and not self.lanes.broken and self.depth < self.settings.limits.queue_items
 
     # --- batches ---
 
     def submit(self, batch: Batch) -> Submission:
-        """Take a batch in. Raises Overloaded (nothing was taken in), EngineClosed, EnvelopeFault."""
+        """Accept a batch. Raises Overloaded (nothing was accepted), EngineClosed, EnvelopeFault."""
         if self._closing:
             raise EngineClosed("the engine is shutting down")
         self._admit(batch)
@@ -122,7 +122,7 @@ class Engine:
         return submission
 
     def cancel(self, submission: Submission) -> None:
-        """Nobody waits for it any more: drop what only it wanted."""
+        """Drop the items of a submission that no other submission waits for."""
         for waiter in list(submission.waiters):
             self._leave(waiter)
         self._submissions.discard(submission)
@@ -138,22 +138,22 @@ class Engine:
             raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
 
     def key(self, work: Work) -> bytes:
-        """The work's item key. What a sandbox may judge has another one when the sandbox changes."""
+        """Return the item key of a work item; that of a sandboxed verifier changes with the sandbox."""
         changing = work.facts.repeatable and (work.facts.sandboxed or work.facts.may_sandbox)
         if not work.key or changing:
             work.key = item_key(work, fingerprint=self.sandbox.fingerprint)
         return work.key
 
     def knows(self, key: bytes) -> bool:
-        """Whether a verdict is here or being found."""
+        """Return whether a verdict is cached or being computed."""
         return key in self._flights or key in self._cache
 
     def cost_us(self, work: Work) -> float:
-        """What its verdict may cost, in microseconds."""
+        """Return the expected cost of a verdict, in CPU microseconds."""
         return self._dispatch.cost_us(work.facts.name, work.facts.kind)
 
     def learn(self, key: bytes, report: Report) -> None:
-        """Take in a verdict that another replica found."""
+        """Cache a verdict that another replica computed."""
         self._cache.put(key, report)
 
     def _take_in(self, submission: Submission, index: int, work: Work) -> None:
@@ -174,7 +174,7 @@ class Engine:
     # --- results ---
 
     def _settle(self, ticket: Ticket, report: Report) -> None:
-        """A ticket has its report: a verdict goes to all who wait, anything else to the first."""
+        """Deliver the report of a ticket: a verdict to all waiters, a null to the first only."""
         self._finished += 1
         if self.on_report is not None:
             self.on_report(ticket.key, ticket.work, report)
@@ -242,11 +242,11 @@ class Engine:
             raise EngineUnavailable(f"no sandbox: {self.sandbox.failure}")
 
     def isolation(self) -> dict[str, object]:
-        """What isolates programs on this host, and what holds."""
+        """Return the report on what isolates programs on this host."""
         return self.sandbox.isolation()
 
     async def close(self, *, drain_s: float = 0.0) -> None:
-        """Take nothing in any more, finish what is in hand for so many seconds, then end the lanes."""
+        """Refuse new batches, let running ones finish for at most `drain_s` seconds, then end the lanes."""
         self._closing = True
         until = time.monotonic() + drain_s
         while self._submissions and time.monotonic() < until:

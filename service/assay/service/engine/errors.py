@@ -1,9 +1,9 @@
-"""What can go wrong around the items, as exceptions; what goes wrong *in* an item is its result.
+"""Exceptions of the engine as a whole; the fault of a single item is that item's result.
 
 EngineError
 ├── EnvelopeFault      the batch as a whole is unusable: a 4xx that names the field and the limit
-├── Overloaded         the queue is full: 429 with the queue's depth; nothing was taken in
-├── QuotaExceeded      a key has used up what it may: 429 with the quota's name; nothing was taken in
+├── Overloaded         the queue is full: 429 with the queue's depth; nothing was accepted
+├── QuotaExceeded      the quota of a key is used up: 429 with its name; nothing was accepted
 ├── EngineClosed       the engine is draining or closed: 503
 └── EngineUnavailable  no lane can be started
     └── PluginRefused  a plugin that settings name cannot be loaded
@@ -17,7 +17,7 @@ class EngineError(Exception):
 
 
 class EnvelopeFault(EngineError):
-    """The batch cannot be used. Messages never echo what was sent, names of fields aside."""
+    """The batch cannot be used. Messages never echo what was sent, except names of fields."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class QuotaExceeded(EngineError):
 
 
 class EngineClosed(EngineError):
-    """The engine takes nothing in any more."""
+    """The engine is closed or draining and accepts nothing."""
 
 
 class EngineUnavailable(EngineError):

@@ -1,8 +1,8 @@
-"""What the engine and a lane say to each other: length-prefixed msgpack on a socketpair of their own.
+"""Messages between the engine and a lane: length-prefixed msgpack on a socketpair.
 
-A chunk carries each distinct reference once. A lane reports every item; which item it is at, in which
-phase and since when it writes into a page of shared memory (`Page`), so that a death or an overrun has
-an owner even where the last reports never left.
+A chunk carries each distinct reference once. A lane reports every item. It writes its current item, phase and start
+time into a page of shared memory (`Page`), so that a death or an overrun can be attributed even where the last
+reports were never sent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LENGTH = struct.Struct("<I")
 
 
 class Job(Struct, array_like=True):
-    """One item for a lane: text, or the JSON of messages. `canary`: judge an empty answer instead."""
+    """One item for a lane: text, or the JSON of messages. `canary`: verify an empty completion instead."""
 
     seq: int
     verifier: str
@@ -31,7 +31,7 @@ class Job(Struct, array_like=True):
     """CPU seconds that `verify` may use in the lane."""
     cpu_s: float | None
     timeout_s: float | None
-    """The item's own limits, where it carries some."""
+    """The item's own limits, where it has some."""
     owner: str
     explain: bool = False
     canary: bool = False
@@ -45,7 +45,7 @@ class Chunk(Struct, array_like=True):
 
 
 class Kind(IntEnum):
-    """What became of a job in a lane that lived to tell."""
+    """How a job ended in a lane that survived it."""
 
     VERDICT = 0
     NO_VERDICT = 1
@@ -69,7 +69,7 @@ class ErrorFrame(Struct, array_like=True):
 
 
 class Report(Struct, array_like=True):
-    """What a lane says of one job.
+    """The report of a lane on one job.
 
     `fields` holds the optional fields of a verdict by their names in the contract: `bytes` are JSON, anything
     else is a plain value. Whatever handles a report after the lane passes them on without knowing them.
@@ -87,9 +87,9 @@ class Report(Struct, array_like=True):
 
 
 class Reports(Struct, array_like=True):
-    """Some jobs' reports. `retire`: the lane ends after this, by its own wish.
+    """Reports of some jobs. `retire`: the lane ends after this message.
 
-    `returned`: jobs of the chunk that the lane gives back, because the one at hand takes long.
+    `returned`: queued jobs that the lane returned because the current one is slow.
     """
 
     reports: list[Report]
@@ -99,17 +99,17 @@ class Reports(Struct, array_like=True):
 
 
 class Hello(Struct, array_like=True):
-    """A lane's first word: what it can verify (JSON of `VerifierInfo`s and budgets), or why it cannot start."""
+    """The first message of a lane: what it can verify (JSON of `VerifierInfo`s and budgets), or why it cannot start."""
 
     catalogue: bytes = b""
     error: str = ""
 
 
 class LaneOptions(Struct, array_like=True):
-    """How a lane is to be: sent with the order to start it."""
+    """Options of a lane, sent with the order to start it."""
 
     number: int
-    """The engine's name for it."""
+    """The engine's number for it."""
     plugins: list[str]
     memory_mb: int
     catalogue: bool
@@ -117,7 +117,7 @@ class LaneOptions(Struct, array_like=True):
 
 
 class Phase(IntEnum):
-    """Where in an item a lane is."""
+    """The phase of an item."""
 
     IDLE = 0
     PREPARE = 1
@@ -125,7 +125,7 @@ class Phase(IntEnum):
 
 
 class Moment(NamedTuple):
-    """What the page says: the item, its phase, and the lane's CPU clock when the phase began."""
+    """The content of the page: the item, its phase, and the lane's clocks when the phase began."""
 
     seq: int
     phase: Phase
@@ -144,20 +144,20 @@ class Page:
         self._map = mmap.mmap(fd, mmap.PAGESIZE)
 
     def write(self, moment: tuple[int, int, int, int, float, float]) -> None:
-        """Say where the lane is."""
+        """Record the lane's current item and phase."""
         self._LAYOUT.pack_into(self._map, 0, *moment)
 
     def read(self) -> Moment:
-        """Where the lane is (or was when it died)."""
+        """Return the lane's current item and phase, or the last ones if it is dead."""
         seq, phase, cpu_ns, wall_ns, cpu_s, wall_s = self._LAYOUT.unpack_from(self._map, 0)
         return Moment(seq, Phase(phase), cpu_ns, wall_ns, cpu_s, wall_s)
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._map.close()
 
 
 def pack(message: Struct) -> bytes:
-    """A frame: its length, then msgpack."""
+    """Return a frame: its length, then msgpack."""
     body = msgspec.msgpack.encode(message)
     return LENGTH.pack(len(body)) + body

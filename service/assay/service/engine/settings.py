@@ -1,4 +1,4 @@
-"""The engine's settings: how much it takes in, how much it gives each item, how many lanes it has.
+"""The engine's settings: bounds on requests, limits of an item, number of lanes.
 
 Limits are data. A request above a ceiling is refused, never clamped.
 """
@@ -14,7 +14,7 @@ KIB, MIB = 1024, 1024 * 1024
 
 
 def default_lanes() -> int:
-    """One lane per usable core, shared out among the processes of one machine (torchrun's LOCAL_WORLD_SIZE)."""
+    """Return one lane per usable core, divided by the processes of this machine (torchrun's LOCAL_WORLD_SIZE)."""
     cores = len(os.sched_getaffinity(0))
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "1")
     return max(1, cores // max(1, int(ranks) if ranks.isdigit() else 1))
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """Everything that the engine needs to know. `plugins`: files, modules or entry points."""
+    """Settings of one engine. `plugins`: files, modules or entry points."""
 
     lanes: int = field(default_factory=default_lanes)
     limits: Limits = field(default_factory=Limits)
@@ -54,7 +54,7 @@ class EngineSettings:
     lane_items: int = 50_000
     """A lane is replaced after this many items."""
     stuck_s: float = 60.0
-    """Wall seconds on one item of a text verifier after which a lane is held to be stuck."""
+    """Wall seconds on one item of a text verifier after which its lane counts as stuck."""
     chunk_items: int = 64
     chunk_cpu_ms: float = 5.0
-    """Cheap items travel in chunks of about so much work."""
+    """CPU milliseconds of work in one chunk of cheap items, about."""

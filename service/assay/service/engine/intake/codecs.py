@@ -1,7 +1,7 @@
-"""The two forms of a body: JSON, and msgpack in which JSON values are `bin`.
+"""The two encodings of a body: JSON, and msgpack in which JSON values are `bin`.
 
-Either way an item is cut apart first (`ItemFrame`, every open value a `Raw`), and a codec says what a
-`Raw` holds. JSON stays the bytes that were sent.
+In both, an item is first split into its fields (`ItemFrame`, every open value a `Raw`); a codec then interprets a
+`Raw`. JSON values stay the bytes that were sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import ItemFrame, json_of
 
 NATIVE_BYTES = 1 << 20
-"""A value that is packed itself, not JSON in `bin`, may be so large: each of its bytes can cost a hundred."""
+"""Largest value in bytes that may be msgpack itself rather than JSON in `bin`: decoded, a byte can take a hundred."""
 _BIN = frozenset({b"\xc4", b"\xc5", b"\xc6"})
 
 
@@ -30,19 +30,19 @@ class TooDeep(IllTyped):
 
 
 class Codec(Protocol):
-    """How one form of body is read."""
+    """How one encoding is read."""
 
     def decode(self, body: bytes, kind: Any) -> Any:
-        """Bytes as a value of that type. Raises msgspec.MsgspecError."""
+        """Decode bytes as a value of a type. Raises msgspec.MsgspecError."""
 
     def text_or_json(self, raw: Raw) -> str | bytes:
-        """Text as str, messages as the bytes of a JSON array. Raises IllTyped, TooDeep."""
+        """Return text as str, messages as the bytes of a JSON array. Raises IllTyped, TooDeep."""
 
     def json(self, raw: Raw) -> bytes:
-        """The value as JSON. Raises IllTyped, TooDeep."""
+        """Return the value as JSON. Raises IllTyped, TooDeep."""
 
     def size(self, raw: Raw) -> int:
-        """Bytes that the value holds."""
+        """Return the size of the value in bytes."""
 
 
 class JsonCodec:
@@ -75,7 +75,7 @@ class MsgpackCodec:
     """A msgpack body."""
 
     def decode(self, body: bytes, kind: Any) -> Any:
-        """See Codec. Raises EnvelopeFault for a name that comes twice: which of its values is meant?"""
+        """See Codec. Raises EnvelopeFault for a duplicate key."""
         value = msgspec.msgpack.decode(body, type=kind)
         if isinstance(value, msgspec.Struct) and _distinct(value, body) < _names(body):
             raise EnvelopeFault(ProblemCode.DUPLICATE_KEY, "duplicate key", status=400)
@@ -114,14 +114,14 @@ def _unpacked(raw: Raw) -> Any:
 
 
 def _distinct(value: msgspec.Struct, body: bytes) -> int:
-    """How many names of a map are different; none of them is unknown."""
-    if isinstance(value, ItemFrame):  # the quick way: here what is unset was not there
+    """Return the number of different keys of a map without unknown keys."""
+    if isinstance(value, ItemFrame):  # quicker: a field that is unset was not in the map
         return sum(field is not UNSET for field in msgspec.structs.astuple(value))
     return len(msgspec.msgpack.decode(body, type=dict[str, Raw]))
 
 
 def _names(body: bytes) -> int:
-    """How many names a map says it has."""
+    """Return the number of keys that a map declares."""
     head = body[0]
     if head < 0x90:  # fixmap
         return head & 15
@@ -129,7 +129,7 @@ def _names(body: bytes) -> int:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON says the same: no bytes, times, extensions, NaN, infinities; names are text."""
+    """Return whether JSON can hold the value: no bytes, times, extensions, NaN or infinities, and keys are text."""
     if value is None or isinstance(value, (str, bool, int)):
         return True
     if isinstance(value, float):

@@ -22,7 +22,7 @@ _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 @cache
 def _bounded(items: int) -> Any:
-    """An envelope of so many items at most: msgpack says how many there are before they are cut apart."""
+    """Return an envelope type with at most `items` items, so that a larger msgpack array is refused by its header."""
     return msgspec.defstruct(
         "Bounded",
         [("items", Annotated[list[Raw], Meta(max_length=items)])],
@@ -32,7 +32,7 @@ def _bounded(items: int) -> Any:
 
 
 def envelope(body: bytes, codec: Codec, *, items: int) -> Envelope:
-    """The envelope, its items (so many at most) cut apart. Raises EnvelopeFault."""
+    """Return the envelope, split into at most `items` items. Raises EnvelopeFault."""
     try:
         envelope: Envelope = codec.decode(body, _bounded(items))
     except msgspec.ValidationError as error:
@@ -47,7 +47,7 @@ def envelope(body: bytes, codec: Codec, *, items: int) -> Envelope:
 
 
 def defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
-    """The defaults, if there are some. Raises EnvelopeFault."""
+    """Return the defaults, or None. Raises EnvelopeFault."""
     if isinstance(raw, UnsetType):
         return None
     try:
@@ -62,20 +62,20 @@ def defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
 
 
 def refuse_default_id(defaults: ItemFrame | None) -> None:
-    """An id is an item's own. Raises EnvelopeFault."""
+    """Raise EnvelopeFault for defaults that set an id."""
     if defaults is not None and defaults.id is not UNSET:
         raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "defaults: id is an item's own", field="defaults.id")
 
 
 def deadline(value: float | None) -> float | None:
-    """Seconds, finite and above 0, or None. Raises EnvelopeFault."""
+    """Check a deadline in seconds: finite and above 0, or None. Raises EnvelopeFault."""
     if value is not None and not (math.isfinite(value) and value > 0):
         raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "deadline_s: more than 0", field="deadline_s", limit=0)
     return value
 
 
 def explain(error: msgspec.ValidationError) -> tuple[str, str | None]:
-    """What is wrong, and the field, from msgspec's message (which names types and fields, not values)."""
+    """Return what is wrong, and the field, from msgspec's message (which names types and fields, not values)."""
     message = str(error)
     at = _AT.search(message)
     path = at[1] if at else ""

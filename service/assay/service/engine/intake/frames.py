@@ -1,4 +1,4 @@
-"""How a batch and an item lie in a request's bytes: msgspec structs beside the pydantic models of `assay.contract`.
+"""msgspec structs of a request: the pydantic models of `assay.contract`, split into raw fields.
 
 References, messages and state stay the JSON bytes that were sent (`Raw`), so that integers of any size
 and decimals of any length reach the lane as written. A test asserts that these fields and those of
@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 
 class Envelope(Struct, forbid_unknown_fields=True):
-    """A batch: items are cut apart, not yet read."""
+    """A batch, split into items that are not decoded yet."""
 
     items: list[Raw]
     defaults: Raw | UnsetType = UNSET
@@ -30,7 +30,7 @@ class OptionsFrame(Struct, forbid_unknown_fields=True):
 
 
 class ItemFrame(Struct, forbid_unknown_fields=True, kw_only=True):
-    """An item, cut apart at its top level."""
+    """An item, split into its top-level fields."""
 
     id: str | UnsetType | None = UNSET
     verifier: str | UnsetType = UNSET
@@ -54,5 +54,5 @@ encode_json = msgspec.json.Encoder().encode
 
 
 def json_of(value: Any) -> bytes:
-    """A plain value as JSON bytes."""
+    """Return a plain value as JSON bytes."""
     return encode_json(value)

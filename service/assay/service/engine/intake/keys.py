@@ -3,7 +3,7 @@
 SHA-256 over length-prefixed parts: the verifier and its version, the reference as sent, the effective
 limits, every item field that the verifier declares it reads, the fingerprint of toolchains and backend
 (sandboxed verifiers), and the owner. Two spellings of one reference have two keys: a cache miss, never
-a wrong hit. An item whose verifier's results do not repeat has a key like no other. Not in it: id, group, run, step.
+a wrong hit. An item whose verifier is not repeatable has a random key. Not part of it: id, group, run, step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FORMAT = b"assay-item-1"
 
 
 def item_key(work: Work, *, fingerprint: bytes = b"") -> bytes:
-    """The 32-byte key of one item."""
+    """Return the 32-byte key of one item."""
     parts = _parts(work, fingerprint)
     lengths = struct.pack(f"<I{len(parts)}Q", len(parts), *map(len, parts))
     return sha256(b"".join((lengths, *parts))).digest()

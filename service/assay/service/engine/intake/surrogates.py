@@ -1,7 +1,7 @@
 r"""Lone surrogates in a JSON body: `\ud800` without its partner is no character.
 
-Strict parsers refuse the whole body for one of them. A model can write one, and must not lose its
-group's verdicts: each is replaced by `\ufffd`, of the same length, and its place is told.
+Strict parsers refuse the whole body for one of them. A model can write one, and must not cost its group the verdicts:
+each is replaced by `\ufffd`, which has the same length, and its offset is reported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 
 
 def replace_lone(body: bytes) -> tuple[bytes, list[int]]:
-    """The body with each lone surrogate escape replaced, and the offsets of those. Linear time."""
+    """Return the body with each lone surrogate escape replaced, and their offsets. Linear time."""
     patched, places = bytearray(body), []
     pending: tuple[int, int] | None = None  # (start, end) of a high surrogate that waits for its low one
     for match in _ESCAPE.finditer(body):

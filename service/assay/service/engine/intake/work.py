@@ -13,7 +13,7 @@ FORWARDED = tuple(
     for name in FIELDS
     if name not in {"id", "verifier", "completion", "reference", "group", "run", "step", "options"}
 )
-"""Fields of an item that a verifier may ask for beside the completion."""
+"""Fields of an item that a verifier may read besides the completion."""
 
 _OVERHEAD = 200
 
@@ -56,7 +56,7 @@ class Settled:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Work:
-    """One item, validated as far as the front goes. JSON fields are the bytes that were sent."""
+    """One item, validated as far as the front process may look. JSON fields are the bytes that were sent."""
 
     id: str
     facts: VerifierFacts
@@ -75,7 +75,7 @@ class Work:
     key: bytes = b""
     """The item key, once it is known."""
     size: int = field(init=False)
-    """Bytes, about, that it holds while it waits."""
+    """Approximate bytes that it holds while it waits."""
 
     def __post_init__(self) -> None:
         fields = sum(map(len, self.fields.values())) if self.fields else 0
@@ -83,13 +83,13 @@ class Work:
 
     @property
     def budget_s(self) -> float:
-        """CPU seconds that its verdict may cost in the lane; a program's own limit is the sandbox's business."""
+        """CPU seconds that its verdict may take in the lane; the sandbox limits programs itself."""
         return self.facts.cpu_s if self.facts.sandboxed else self.options.cpu_s or self.facts.cpu_s
 
 
 @dataclass(kw_only=True)
 class Batch:
-    """What one request asks for, in order."""
+    """The items of one request, in order."""
 
     entries: list[Work | Settled]
     owner: str

@@ -26,12 +26,12 @@ class VerdictCache:
         self._reports: LRUCache[bytes, Report] = LRUCache(max(capacity_bytes, 1), getsizeof=_report_bytes)
 
     def get(self, key: bytes) -> Report | None:
-        """The report of that key, if it is here."""
+        """Return the report of a key, or None."""
         report: Report | None = self._reports.get(key)
         return report
 
     def put(self, key: bytes, report: Report) -> None:
-        """Keep a verdict, unless it alone is larger than the cache."""
+        """Cache a verdict, unless it alone is larger than the cache."""
         if report.reward is not None and _report_bytes(report) <= self._reports.maxsize:
             self._reports[key] = report
 
@@ -43,14 +43,14 @@ class VerdictCache:
 
 
 class ReferenceStore:
-    """Uploaded references, each seen by its owner only."""
+    """Uploaded references, each visible to its owner only."""
 
     def __init__(self, capacity_bytes: int, *, entry_bytes: int) -> None:
         self._bodies: LRUCache[tuple[str, str], bytes] = LRUCache(capacity_bytes, getsizeof=len)
         self._entry_bytes = min(entry_bytes, capacity_bytes)
 
     def put(self, owner: str, digest: str, body: bytes) -> None:
-        """Keep a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
+        """Store a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
         if len(body) > self._entry_bytes:
             detail = f"reference: at most {self._entry_bytes} bytes"
             raise EnvelopeFault("too_large", detail, status=413, field="reference", limit=self._entry_bytes)
@@ -59,6 +59,6 @@ class ReferenceStore:
         self._bodies[owner, digest] = body
 
     def get(self, owner: str, digest: str) -> bytes | None:
-        """That owner's reference, if it is here."""
+        """Return a reference of an owner, or None."""
         body: bytes | None = self._bodies.get((owner, digest))
         return body

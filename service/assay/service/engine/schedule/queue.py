@@ -1,7 +1,7 @@
 """A bounded queue with fair shares: by owner, then by run; within a run, group after group.
 
-Start-time fair queueing in two levels: the owner (then the run) that has used the least CPU so far goes
-next; one that comes back after a rest starts level with the others, so rest is not saved up. A group's
+Start-time fair queueing in two levels: the owner (then the run) that has used the least CPU so far is served
+next; one that returns after a pause starts level with the others, so unused shares are not saved up. A group's
 tickets stay together, in order, and no other ticket of that run comes between them.
 """
 
@@ -14,7 +14,7 @@ from assay.service.engine.schedule.tickets import Ticket
 
 
 class _Share:
-    """What one owner, or one run of it, has used, in estimated CPU microseconds."""
+    """The estimated CPU microseconds that an owner, or a run of an owner, has used."""
 
     def __init__(self, used: float) -> None:
         self.used = used
@@ -35,7 +35,7 @@ class _Run(_Share):
         self.by_name: dict[str, _Group] = {}
 
     def group(self, name: str | None) -> _Group:
-        """The group of that name that still waits, or a new one at the end."""
+        """Return the waiting group of that name, or a new one at the end."""
         group = self.by_name.get(name) if name is not None else None
         if group is None:
             group = _Group(name)
@@ -45,7 +45,7 @@ class _Run(_Share):
         return group
 
     def drop_first(self) -> None:
-        """The first group is empty and goes."""
+        """Remove the first group, which is empty."""
         name = self.groups.popleft().name
         if name is not None:
             self.by_name.pop(name, None)
@@ -73,7 +73,7 @@ class FairQueue:
         self.bytes = 0
 
     def put(self, ticket: Ticket) -> None:
-        """Take a ticket in, behind those of its own group."""
+        """Add a ticket behind those of its own group."""
         work = ticket.work
         run = self._run(work.owner, work.run)
         run.group(work.group).tickets.append(ticket)
@@ -90,7 +90,7 @@ class FairQueue:
         return run
 
     def put_back(self, ticket: Ticket) -> None:
-        """Take a ticket in that has been out already: it goes first."""
+        """Add a ticket that a lane has returned: it goes first."""
         run = self._run(ticket.work.owner, ticket.work.run)
         group = _Group(None)
         group.tickets.append(ticket)
@@ -98,7 +98,7 @@ class FairQueue:
         self._count(ticket, 1)
 
     def take(self, *, most: int, budget_us: float) -> list[Ticket]:
-        """The next tickets of one run that still are wanted: at most so many, of about so much work."""
+        """Return the next wanted tickets of one run: at most `most`, of about `budget_us` CPU microseconds."""
         chosen: list[Ticket] = []
         while self._owners and not chosen:
             owner = min(self._owners.values(), key=lambda share: share.used)
@@ -138,7 +138,7 @@ class FairQueue:
         self.bytes += sign * ticket.work.size
 
     def drain(self) -> list[Ticket]:
-        """Every ticket that waits; the queue is empty afterwards."""
+        """Return every waiting ticket; the queue is empty afterwards."""
         out: list[Ticket] = []
         while taken := self.take(most=1 << 30, budget_us=float("inf")):
             out += taken

@@ -55,7 +55,7 @@ class Scored:
 
 
 class Submission:
-    """One request on its way: results as they come, groups whole."""
+    """One request being processed; its results become available one by one, groups as a whole."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
@@ -68,7 +68,7 @@ class Submission:
         self._all = asyncio.Event()
 
     def settle(self, index: int, scored: Scored) -> None:
-        """One item has its result."""
+        """Record the result of one item."""
         if self.results[index] is not None:
             return
         self.results[index] = scored
@@ -84,7 +84,7 @@ class Submission:
             self._ready.put_nowait(group.members)
 
     async def arrivals(self) -> list[int]:
-        """The next indices whose results are ready together; empty when all have been told."""
+        """Return the next indices whose results are ready together."""
         return await self._ready.get()
 
     async def done(self) -> None:
@@ -101,7 +101,7 @@ class _Group:
 
 
 def _groups(batch: Batch) -> dict[int, _Group]:
-    """The group of each item that has one."""
+    """Return the group of each item that has one."""
     by_name: dict[str, _Group] = {}
     by_index: dict[int, _Group] = {}
     for index, work in works(batch):
@@ -113,7 +113,7 @@ def _groups(batch: Batch) -> dict[int, _Group]:
 
 
 def works(batch: Batch) -> Iterator[tuple[int, Work]]:
-    """The items of a batch that are fit to be scored, with their indices."""
+    """Yield the items of a batch that are fit to be scored, with their indices."""
     for index, entry in enumerate(batch.entries):
         if isinstance(entry, Work):
             yield index, entry

@@ -1,4 +1,4 @@
-"""In a lane: a job's bytes as the `Candidate` that a verifier judges. Ill-formed fields raise InvalidItem."""
+"""In a lane: the bytes of a job as the `Candidate` that a verifier sees. Ill-formed fields raise InvalidItem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPTIONAL_TEXT = ("tool_call_id", "name", "reasoning_content")
 
 
 def candidate_of(job: Job) -> Candidate:
-    """The candidate that a job carries. Raises InvalidItem, naming the field."""
+    """Return the candidate of a job. Raises InvalidItem, naming the field."""
     fields = {name: _value(name, raw) for name, raw in job.fields.items()}
     prompt = fields.get("prompt")
     return Candidate(
@@ -33,7 +33,7 @@ def candidate_of(job: Job) -> Candidate:
 
 
 def _value(name: str, raw: bytes) -> Any:
-    """A field's value. What a completion's numbers are is for its verifier to judge, never a fault of the item."""
+    """Return the value of a field. A number of a completion is never a fault of the item: its verifier decides."""
     try:
         value = strict_json.parse(raw)
         return strict_json.plain(value) if name in ("completion", "prompt") else finite(value)
@@ -42,7 +42,7 @@ def _value(name: str, raw: bytes) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """A parsed value with plain numbers, or `Lexeme` where a float loses something. Raises OverflowError."""
+    """Return a parsed value with plain numbers, or `Lexeme` where a float loses digits. Raises OverflowError."""
     value = strict_json.plain(value)
     if strict_json.holds_lexemes(value, infinite=True):
         raise OverflowError("a number out of a float's range")
@@ -72,7 +72,7 @@ def _message(entry: Any, field: str) -> Message:
 
 
 def _content(value: Any, field: str) -> str | None:
-    """The text of a message; OpenAI's list of text parts is joined."""
+    """Return the text of a message; OpenAI's list of text parts is joined."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(
@@ -108,7 +108,7 @@ def _scores(value: Any) -> dict[str, float | None]:
 
 
 def _is_number(value: Any) -> bool:
-    """A number that a float can hold."""
+    """Return whether the value is a number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A lane gives up what it does not need: it judges text that a model wrote, and may be broken by it.
+"""Drop the privileges that a lane does not need, as it parses text that a model wrote.
 
 In this order: memory and process limits, its own uid (as root, where that uid can still read the
 interpreter) or at least no capabilities, death with its parent, no new privileges, landlock (reads only
@@ -36,7 +36,7 @@ _FS_RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1
 
 
 def confine(*, number: int, memory_mb: int, readable: Iterable[Path] = (), sandbox: bool = False) -> tuple[str, ...]:
-    """Give up what a lane does not need; returns what is in force. Raises OSError if a layer fails."""
+    """Drop what a lane does not need; return what is in force. Raises OSError if a layer fails."""
     held = ["rlimits", _become(FIRST_UID + number)]
     _limit(memory_mb)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -52,11 +52,11 @@ def confine(*, number: int, memory_mb: int, readable: Iterable[Path] = (), sandb
 def _limit(memory_mb: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb * MIB, memory_mb * MIB))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (memory_mb * MIB, memory_mb * MIB))  # memfds count
+    resource.setrlimit(resource.RLIMIT_FSIZE, (memory_mb * MIB, memory_mb * MIB))  # memfds count against it
 
 
 def _become(uid: int) -> str:
-    """An own uid where root and where that uid can still import; else at least no capability."""
+    """Take a uid of its own where root and where that uid can still import; else drop all capabilities."""
     if os.geteuid() != 0:
         return "caller-uid"
     if all(_reachable(folder) for folder in _interpreter_folders()):
@@ -71,7 +71,7 @@ def _become(uid: int) -> str:
 
 
 def _reachable(folder: Path) -> bool:
-    """Whether a stranger may read the folder: every parent can be entered."""
+    """Return whether another user may read the folder: every parent can be entered."""
     resolved = folder.resolve()
     return all(p.stat().st_mode & 0o001 for p in (resolved, *resolved.parents))
 
@@ -89,7 +89,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _landlock(folders: list[Path]) -> bool:
-    """Handle every right to files that this kernel knows; allow reading below `folders` and in /dev, /lib."""
+    """Restrict every file access right that this kernel knows; allow reading below `folders` and in /dev, /lib."""
     abi = _libc.syscall(_LANDLOCK_CREATE, None, 0, 1)
     if abi < 1:
         return False

@@ -1,9 +1,9 @@
 """A small warm process that forks lanes, so that neither the front nor a trainer ever forks.
 
 Started by exec with a bare environment: `python -m assay.service.engine.workers.forkserver FD [MODULE …]`. It
-imports what verifiers need, and those modules, once; every lane is a fork of it. On FD it takes orders
-(msgpack `Order`, with the lane's socket, page and sandbox channel as SCM_RIGHTS), answers each with
-the lane's pidfd and tells each death. When the engine is gone, the socket closes: it kills its lanes and ends.
+imports what verifiers need, and those modules, once; every lane is a fork of it. On FD it receives orders
+(msgpack `Order`, with the lane's socket, page and sandbox channel as SCM_RIGHTS), answers each with the lane's
+pidfd and reports each death. When the engine ends, the socket closes; it then kills its lanes and exits.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ class Order(Struct, array_like=True):
 
 
 class Born(Struct, array_like=True, tag=True):
-    """A lane runs; its pidfd comes with this."""
+    """A lane was started; its pidfd comes with this message."""
 
     number: int
     pid: int
 
 
 class Died(Struct, array_like=True, tag=True):
-    """A lane is gone; `status` as of os.waitpid."""
+    """A lane has ended; `status` is its wait status (os.waitpid)."""
 
     pid: int
     status: int
 
 
 def main() -> None:
-    """Serve orders until the engine is gone."""
+    """Serve orders until the engine closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's ^C is the engine's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine handles a terminal's Ctrl-C
     _warm_up(sys.argv[2:])
     lanes: set[int] = set()
     try:
-        with contextlib.suppress(ConnectionError):  # the engine is gone
+        with contextlib.suppress(ConnectionError):  # the engine has ended
             _serve(control, wake_read, lanes)
     finally:
         for pid in lanes:
@@ -115,8 +115,8 @@ def _become_lane(control: socket.socket, order: Order, fds: list[int]) -> None:
         worker.main(socket.socket(fileno=fds[0]), fds[1], order.options, stuck_s=order.stuck_s)
         status = 0
     except ConnectionError:
-        pass  # the engine is gone, and with it everybody who could be told
-    except BaseException:  # a lane's last words; never a completion's text, only where it broke
+        pass  # the engine has ended: there is nobody to report to
+    except BaseException:  # where a lane broke; never a completion's text
         for frame in traceback.extract_tb(sys.exc_info()[2])[-3:]:
             print(f"assay lane: {sys.exc_info()[0]} at {frame.filename}:{frame.lineno}", file=sys.stderr)
     finally:

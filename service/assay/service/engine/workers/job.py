@@ -1,4 +1,4 @@
-"""In a lane: one job from prepare to report. The rules that leave a completion no excuse start here.
+"""In a lane: one job from `prepare` to its report. A completion cannot turn its own failure into *no verdict*:
 
     prepare refuses, raises, runs out of memory or time   -> invalid_reference (the row's fault)
     verify runs over its CPU budget                       -> OVERRUN  (reward 0)
@@ -35,8 +35,8 @@ Enter = Callable[[Phase, float, float], tuple[int, int]]
 """Called when a phase begins, with its CPU budget and wall allowance in seconds; returns both clocks in ns."""
 
 
-class Judge:
-    """Turns jobs into reports, one at a time."""
+class JobRunner:
+    """Turns jobs into reports, one at a time, with a cache of prepared references."""
 
     def __init__(self, registry: Registry, enter: Enter, *, stuck_s: float) -> None:
         self._registry = registry
@@ -45,8 +45,8 @@ class Judge:
         self._began: tuple[int, int] | None = None
         self._prepared: LRUCache[tuple[str, bytes], Any] = LRUCache(PREPARED)
 
-    def judge(self, job: Job, reference: bytes) -> Report:
-        """The report on one job. Raises nothing but what ends the lane."""
+    def run(self, job: Job, reference: bytes) -> Report:
+        """Return the report on one job. Exceptions that escape end the lane."""
         self._began = None
         report = self._report(job, reference)
         cpu, wall = self._enter(Phase.IDLE, 0.0, 0.0)
@@ -75,7 +75,7 @@ class Judge:
             return Report(job.seq, Kind.OVERRUN)
         except NoVerdict as refused:
             return no_verdict_report(job.seq, refused)
-        except Exception as failure:  # the verifier's fault or the completion's: the engine finds out which
+        except Exception as failure:  # the engine decides whether the verifier or the completion is at fault
             return Report(job.seq, Kind.FAILED, error=ErrorFrame(ErrorCode.VERIFIER_ERROR, _place(failure), False))
 
     def _spec(self, verifier: AnyVerifier, job: Job, reference: bytes) -> Any:
@@ -88,7 +88,7 @@ class Judge:
 
 
 def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
-    """The spec of a reference, or the `NoVerdict` that refuses it."""
+    """Return the spec of a reference, or the `NoVerdict` that refuses it."""
     try:
         value = finite(strict_json.parse(reference))
         model = verifier.reference_model
@@ -113,7 +113,7 @@ def prepare(verifier: AnyVerifier, reference: bytes) -> Any:
 
 
 def _place(failure: Exception) -> str:
-    """What was raised, and where: the file and line tell a plugin's author enough, and hold no completion."""
+    """Return what was raised, and where: enough for a plugin's author, without anything of a completion."""
     trace = failure.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -122,7 +122,7 @@ def _place(failure: Exception) -> str:
 
 
 def _refusal(error: ValidationError) -> InvalidReference:
-    """pydantic's first complaint without the input that it would echo."""
+    """Return pydantic's first error without the input that it would echo."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(["reference", *(str(part)[:40] for part in first["loc"])])
     said = str(first["msg"]) if first["type"] in _SAFE_MESSAGES else first["type"].replace("_", " ")

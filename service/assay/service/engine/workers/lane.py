@@ -1,4 +1,4 @@
-"""One lane as the engine sees it: a socket, a page of shared memory, a pidfd, and what it was given to do."""
+"""One lane as the engine sees it: a socket, a page of shared memory, a pidfd, and its assigned tickets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CPU_SLACK_S = 0.5
 CPU_FACTOR = 1.5
 WALL_SLACK_S = 5.0
 START_S = 60.0
-"""Seconds to a lane's first word."""
+"""Seconds until a lane must have sent its first message."""
 
 
 class State(Enum):
-    """A lane's life, as the engine knows it."""
+    """The state of a lane, as the engine knows it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -35,16 +35,16 @@ class State(Enum):
 
 
 class LaneEvents(Protocol):
-    """Who hears what a lane has to say."""
+    """Receives the events of a lane."""
 
     def hello(self, lane: EngineLane, hello: Hello) -> None:
-        """It can work, or says why it cannot."""
+        """Handle its first message."""
 
     def reports(self, lane: EngineLane, reports: Reports) -> None:
-        """Some of its tickets have their reports."""
+        """Handle reports on some of its tickets."""
 
     def lost(self, lane: EngineLane) -> None:
-        """Its socket is closed."""
+        """Handle the end of its socket."""
 
 
 class EngineLane(asyncio.Protocol):
@@ -53,7 +53,7 @@ class EngineLane(asyncio.Protocol):
     def __init__(self, number: int, *, kind: LaneKind, idle_s: float, events: LaneEvents) -> None:
         self.number = number
         self.idle_s = idle_s
-        """Seconds that it may have work and not be at it."""
+        """Seconds that it may have work without starting it."""
         self.kind = kind
         self.state = State.STARTING
         self.served = 0
@@ -61,7 +61,7 @@ class EngineLane(asyncio.Protocol):
         self.since = time.monotonic()
         self.killed_by_us = False
         self.slow = False
-        """It has given back what waited behind an item that takes long."""
+        """It has returned queued jobs because the current one is slow."""
         self._events = events
         self._buffer = bytearray()
         self._greeted = False
@@ -69,9 +69,9 @@ class EngineLane(asyncio.Protocol):
         self._pidfd: int | None = None
         self._pid: int | None = None
         self.status: int | None = None
-        """How it ended, as of os.waitpid; None: nobody could tell."""
+        """Its wait status (os.waitpid), or None if it is unknown."""
         self.last: Moment | None = None
-        """Where it was when it ended."""
+        """Its item and phase when it ended."""
         page_fd = os.memfd_create(f"assay-lane-{number}")
         os.ftruncate(page_fd, 4096)
         self.page = Page(page_fd)
@@ -79,7 +79,7 @@ class EngineLane(asyncio.Protocol):
         self.socket, self.theirs = socket.socketpair()
 
     async def connect(self) -> None:
-        """Listen to the lane. Its own ends of the sockets must have been sent before."""
+        """Connect to the lane, whose ends of the sockets have been sent before."""
         self.theirs.close()
         os.close(self.page_fd)
         self.socket.setblocking(False)
@@ -87,12 +87,12 @@ class EngineLane(asyncio.Protocol):
         await loop.create_unix_connection(lambda: self, sock=self.socket)
 
     def born(self, pid: int, pidfd: int) -> None:
-        """The forkserver has started it."""
+        """Record that the forkserver has started it."""
         self._pid, self._pidfd = pid, pidfd
 
     @property
     def pid(self) -> int | None:
-        """The lane's pid, once born."""
+        """The lane's process id, once started."""
         return self._pid
 
     def give(self, chunk: Chunk, tickets: list[Ticket]) -> None:
@@ -105,33 +105,33 @@ class EngineLane(asyncio.Protocol):
         self._transport.write(pack(chunk))
 
     def retire(self) -> None:
-        """Close the socket: the lane ends when it has read what it was given."""
+        """Close the socket: the lane ends when it has processed what it was sent."""
         if self.state in (State.STARTING, State.READY):
             self.state = State.RETIRING
         if self._transport is not None:
             self._transport.close()
 
     def kill(self) -> None:
-        """End the lane now, for what its item does. Its death is told like any other."""
+        """Kill the lane because of its current item. Its death is reported like any other."""
         self.killed_by_us = True
         self.end()
         if self._transport is not None:
             self._transport.abort()
 
     def end(self) -> None:
-        """Make sure that the process is gone."""
+        """Kill the process if it still runs."""
         if self._pidfd is not None:
-            with contextlib.suppress(ProcessLookupError):  # dead already: that is what was wanted
+            with contextlib.suppress(ProcessLookupError):  # it is dead already
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def overrun(self) -> str | None:
-        """Why the lane must be killed, if it must: its item is over its CPU budget, or stuck."""
+        """Return why the lane must be killed (`cpu`: over its budget, `stuck`), or None."""
         if self.state is State.STARTING and time.monotonic() - self.since > START_S:
             return "stuck"
         if not self.assigned or self._pid is None:
             return None
         moment = self.page.read()
-        if moment.phase is Phase.IDLE:  # stopped, or it never came to what it was given
+        if moment.phase is Phase.IDLE:  # it is stopped, or never started the chunk
             return "stuck" if time.monotonic() - self.since > self.idle_s + WALL_SLACK_S else None
         if self._cpu_since(moment) > CPU_FACTOR * moment.cpu_s + CPU_SLACK_S:
             return "cpu"
@@ -147,7 +147,7 @@ class EngineLane(asyncio.Protocol):
         return (now - moment.cpu_ns) / 1e9
 
     def close(self) -> None:
-        """Let go of what the dead lane held."""
+        """Release the resources of a dead lane."""
         self.state = State.DEAD
         self.last = self.page.read()
         if self._pidfd is not None:
@@ -158,11 +158,11 @@ class EngineLane(asyncio.Protocol):
     # --- asyncio.Protocol ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is ours."""
+        """Keep the transport."""
         self._transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
-        """Frames from the lane."""
+        """Collect frames from the lane."""
         self._buffer += data
         while len(self._buffer) >= LENGTH.size:
             size = LENGTH.unpack_from(self._buffer)[0]
@@ -180,5 +180,5 @@ class EngineLane(asyncio.Protocol):
             self._events.reports(self, msgspec.msgpack.decode(frame, type=Reports))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The lane closed its end, or died."""
+        """Handle a lane that closed its socket or died."""
         self._events.lost(self)

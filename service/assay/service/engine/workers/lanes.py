@@ -1,7 +1,7 @@
-"""The lanes: so many of each kind are kept alive; one that dies or retires is replaced at once.
+"""Keeps a fixed number of lanes of each kind alive and replaces each that dies or retires.
 
-Text lanes are confined and share nothing. Sandbox lanes hold a channel to one sandbox slot, which a
-supervisor outside owns. What a death means for the items is not decided here (see `dispatch`).
+Text lanes are confined and share nothing. Sandbox lanes hold a channel to one sandbox slot, which the supervisor
+process owns. What a death means for the items is decided in `schedule.blame`.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from assay.service.engine.workers.lane import EngineLane, State
 from assay.service.engine.workers.nursery import Nursery
 
 BROKEN_AFTER = 5
-"""Lanes in a row that died before their first word: the host cannot run lanes."""
+"""Number of lanes in a row that died before their first message, after which the host counts as unable to run lanes."""
 LONGEST_PAUSE_S = 5.0
 STATUS_WAIT_S = 0.5
 HELLO_S = 60.0
 
 
 class Channels(Protocol):
-    """Where sandbox lanes get their channel to a slot from."""
+    """Source of channels to sandbox slots."""
 
     def channel(self) -> int:
-        """A new file descriptor for one lane; the caller closes it. Raises OSError."""
+        """Return a new file descriptor for one lane; the caller closes it. Raises OSError."""
 
 
 class LaneUser(Protocol):
-    """Who gives the lanes their work."""
+    """Gives the lanes their work and receives their events."""
 
     def lane_ready(self, lane: EngineLane) -> None:
-        """A new lane can work."""
+        """Handle a new lane that can work."""
 
     def lane_reports(self, lane: EngineLane, reports: Reports) -> None:
-        """Reports have come."""
+        """Handle reports."""
 
     def lane_dead(self, lane: EngineLane) -> None:
-        """A lane is dead; `lane.assigned` is what it still had."""
+        """Handle a dead lane; `lane.assigned` holds its unfinished tickets."""
 
     def lanes_broken(self) -> None:
-        """No lane can be started on this host at present."""
+        """Handle that no lane can be started on this host."""
 
 
 class Lanes:
@@ -92,18 +92,18 @@ class Lanes:
             self._told.set()
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
-        """From now on keep so many sandbox lanes too."""
+        """Keep `count` sandbox lanes too, from now on."""
         self._channels, self._counts[LaneKind.SANDBOX] = channels, count
         self._fill()
 
     def retire_sandbox_lanes(self) -> None:
-        """Their channels are dead."""
+        """Retire all sandbox lanes, whose channels are dead."""
         for lane in self.alive:
             if lane.kind is LaneKind.SANDBOX:
                 lane.retire()
 
     def ready(self, kind: LaneKind) -> list[EngineLane]:
-        """Lanes of a kind that can be given work."""
+        """Return the lanes of a kind that can be given work."""
         return [lane for lane in self._lanes.values() if lane.kind is kind and lane.state is State.READY]
 
     @property
@@ -118,16 +118,16 @@ class Lanes:
 
     @property
     def broken(self) -> bool:
-        """Whether the host cannot run lanes at present."""
+        """Whether the host cannot run lanes now."""
         return self._failures >= BROKEN_AFTER
 
     def replace(self, lane: EngineLane) -> None:
-        """Let a lane end and start another in its place."""
+        """Retire a lane and start another in its place."""
         lane.retire()
         self._fill()
 
     def fill(self) -> None:
-        """Start what is missing: a slot may have been taken when its lane was to start."""
+        """Start the lanes that are missing, such as one whose slot was taken before."""
         if not self.broken:
             self._fill()
 
@@ -163,7 +163,7 @@ class Lanes:
         self._task(lane.connect())
 
     def _channel(self) -> int | None:
-        """A channel to a slot, or None while there is no sandbox: `open_sandbox_lanes` comes again when there is."""
+        """Return a channel to a slot, or None while there is no sandbox; lanes are opened again when there is."""
         try:
             return self._channels.channel() if self._channels is not None else None
         except (SandboxError, OSError):
@@ -174,10 +174,10 @@ class Lanes:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # --- what lanes say ---
+    # --- events of lanes ---
 
     def hello(self, lane: EngineLane, hello: Hello) -> None:
-        """A lane's first word."""
+        """Handle the first message of a lane."""
         if hello.error:
             self._refuse(PluginRefused(hello.error))
             return
@@ -190,7 +190,7 @@ class Lanes:
             self._user.lane_ready(lane)
 
     def reports(self, lane: EngineLane, reports: Reports) -> None:
-        """Reports of a lane, and whether it has had enough."""
+        """Handle reports of a lane, and retire it once it has used its share of items or memory."""
         spent = reports.rss_kb > self._settings.lane_rss_mb * 1024 or lane.served >= self._settings.lane_items
         if reports.retire or spent:
             lane.state = State.RETIRING
@@ -200,7 +200,7 @@ class Lanes:
             lane.retire()
 
     def lost(self, lane: EngineLane) -> None:
-        """A lane's socket is closed: wait a moment for how it died."""
+        """Handle a closed socket: wait a moment for the wait status of the lane."""
         self._task(self._bury(lane))
 
     async def _bury(self, lane: EngineLane) -> None:
@@ -209,7 +209,7 @@ class Lanes:
         while lane.pid not in self._statuses and self._nursery.pid is not None and time.monotonic() < until:
             await asyncio.sleep(0.005)
         if lane.pid not in self._statuses:
-            lane.end()  # its socket is closed and it lives: stopped, or beyond reading
+            lane.end()  # its socket is closed, but the process lives: stopped, or broken
         lane.status = self._statuses.pop(lane.pid, None) if lane.pid is not None else None
         if lane.pid is not None:
             self._by_pid.pop(lane.pid, None)
@@ -231,7 +231,7 @@ class Lanes:
         await asyncio.sleep(min(0.02 * 2**self._failures, LONGEST_PAUSE_S))
         self._fill()
 
-    # --- what the forkserver says ---
+    # --- events of the forkserver ---
 
     def _born(self, number: int, pid: int, pidfd: int) -> None:
         lane = self._lanes.get(number)

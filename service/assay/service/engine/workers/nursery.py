@@ -1,4 +1,4 @@
-"""The engine's side of the forkserver: orders lanes, hears of births and deaths, starts it again if it dies.
+"""The engine's side of the forkserver: orders lanes, receives their births and deaths, restarts it if it dies.
 
 The forkserver is started by exec with a bare environment, never forked from the front; nothing of the
 caller's main module runs in it.
@@ -24,7 +24,7 @@ OnBorn = Callable[[int, int, int], None]
 OnDied = Callable[[int, int], None]
 """(pid, wait status)"""
 
-# gmpy2 stays out: a GMP call cannot be interrupted and can abort. Hash seeds are fixed: verdicts are.
+# No gmpy2: a GMP call cannot be interrupted and can abort. A fixed hash seed keeps verdicts deterministic.
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "MPMATH_NOGMPY": "1",
@@ -37,7 +37,7 @@ _KEPT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 
 
 class Nursery:
-    """One forkserver, and those after it."""
+    """Owns the forkserver process and restarts it."""
 
     def __init__(self, *, on_born: OnBorn, on_died: OnDied, on_gone: Callable[[], None], warm: Sequence[str]) -> None:
         self._on_born, self._on_died, self._on_gone = on_born, on_died, on_gone
@@ -48,7 +48,7 @@ class Nursery:
 
     @property
     def pid(self) -> int | None:
-        """The forkserver's pid, while it runs."""
+        """Process id of the forkserver, while it runs."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Nursery:
         asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
 
     def order(self, options: LaneOptions, *, stuck_s: float, fds: Sequence[int]) -> None:
-        """Ask for a lane; `fds` are its socket, its page and, if it has one, its sandbox channel."""
+        """Order a lane; `fds` are its socket, its page and, for a sandbox lane, its channel."""
         assert self._control is not None
         message = msgspec.msgpack.encode(Order(options, stuck_s))
         socket.send_fds(self._control, [message], list(fds))

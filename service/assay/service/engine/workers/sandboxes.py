@@ -1,8 +1,8 @@
 """The engine's sandbox: a supervisor process that owns the jails, and a channel to one slot for each sandbox lane.
 
-Started with the service, or embedded with the first item that needs it. If the supervisor dies it is
-started again; until then items that need it wait, and none becomes a 0. If none of the backends that
-settings allow holds on this host, items that need one are `sandbox_unavailable`.
+Started with the service, or, embedded, with the first item that needs it. If the supervisor dies it is restarted;
+until then items that need it wait, and none becomes a reward of 0. If no backend that the settings allow works on
+this host, items that need one are `sandbox_unavailable`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SandboxHost:
 
     @property
     def ready(self) -> bool:
-        """Whether slots can be had now."""
+        """Whether slots are available now."""
         return self._supervisor is not None and self._supervisor.alive
 
     @property
@@ -38,11 +38,11 @@ class SandboxHost:
 
     @property
     def possible(self) -> bool:
-        """Whether slots can be had, or may be soon."""
+        """Whether slots are available, or may be soon."""
         return not self.failure
 
     async def start(self) -> None:
-        """Start the supervisor, once; afterwards `ready`, or `failure` says why not."""
+        """Start the supervisor, once; afterwards it is `ready`, or `failure` says why not."""
         if self.ready or not self.possible:
             return
         if self._starting is None:
@@ -61,13 +61,13 @@ class SandboxHost:
             self._on_ready()
 
     def channel(self) -> int:
-        """A new channel to a slot. Raises SandboxError."""
+        """Return a new channel to a slot. Raises SandboxError."""
         if self._supervisor is None:
             raise SandboxError("the sandbox is not started")
         return self._supervisor.connect()
 
     def watch(self) -> bool:
-        """True if the supervisor has died; another is then on its way."""
+        """Return True if the supervisor has died; a restart is then under way."""
         if self._supervisor is None or self._supervisor.alive:
             return False
         dead, self._supervisor = self._supervisor, None
@@ -85,7 +85,7 @@ class SandboxHost:
         return self._supervisor.fingerprint().encode() if self._supervisor else b""
 
     def isolation(self) -> dict[str, Any]:
-        """What holds on this host, for people and for `/v1/isolation`."""
+        """Return the isolation report of this host, for `/v1/isolation`."""
         if self._supervisor is not None:
             return self._supervisor.isolation()
         return {"backend": None, "reason": self.failure or "not started yet"}

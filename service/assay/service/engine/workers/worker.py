@@ -1,8 +1,8 @@
-"""A lane's life: confine itself, say hello, then judge chunk after chunk until its socket closes.
+"""The main loop of a lane: confine the process, send `Hello`, then process chunks until the socket closes.
 
-It keeps the page of shared memory up to date (which item, which phase, since when), so that the engine
-knows whose fault a death is. A tick of CPU time ends an item that is over its budget. Reports leave when
-a few milliseconds have passed, and at the end of a chunk.
+The lane keeps the page of shared memory up to date (item, phase, start), so that the engine can attribute a death. A
+timer on CPU time ends an item that is over its budget. Reports are sent every few milliseconds and at the end of a
+chunk.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from assay.service.engine.protocol import (
     pack,
 )
 from assay.service.engine.workers.confine import confine
-from assay.service.engine.workers.job import Judge, Overrun
+from assay.service.engine.workers.job import JobRunner, Overrun
 from assay.verifiers.registry import PluginError, Registry
 
 TICK_S = 0.02
 SLOW_NS = 60_000_000
-"""CPU time of one item after which those behind it are given back."""
+"""CPU time of one item after which the jobs queued behind it are returned."""
 READ = 1 << 20
 UIDS = 4096
 FLUSH_NS = 3_000_000
 SPENT = frozenset({Kind.OVERRUN, Kind.FAILED})
-"""After these the lane's caches are not to be trusted: it ends, and a fresh one takes its place."""
+"""After a report of these kinds the lane's caches are not to be trusted: it ends, and a fresh lane replaces it."""
 
 
 class Lane:
@@ -65,7 +65,7 @@ class Lane:
         self._chunks = msgspec.msgpack.Decoder(Chunk)
 
     def serve(self, *, stuck_s: float) -> None:
-        """Judge until the engine closes the socket, or until this lane is spent."""
+        """Process chunks until the engine closes the socket, or until this lane must end."""
         try:
             registry = Registry(self._options.plugins)
         except PluginError as error:
@@ -73,10 +73,10 @@ class Lane:
             return
         self._confine()
         self._send(pack(Hello(catalogue=_catalogue(registry) if self._options.catalogue else b"")))
-        judge = Judge(registry, self._enter, stuck_s=stuck_s)
+        runner = JobRunner(registry, self._enter, stuck_s=stuck_s)
         signal.signal(signal.SIGPROF, self._tick)
         signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
-        while (frame := self._receive()) is not None and not self._work(judge, self._chunks.decode(frame)):
+        while (frame := self._receive()) is not None and not self._work(runner, self._chunks.decode(frame)):
             pass
 
     def _confine(self) -> None:
@@ -88,14 +88,14 @@ class Lane:
             sandbox=self._options.sandbox,
         )
 
-    def _work(self, judge: Judge, chunk: Chunk) -> bool:
-        """Judge one chunk; True if the lane must end after it."""
+    def _work(self, runner: JobRunner, chunk: Chunk) -> bool:
+        """Process one chunk; return True if the lane must end after it."""
         self._waiting, self._rest = [], deque(chunk.jobs)
         flushed = time.monotonic_ns()
         while self._rest:
             job = self._rest.popleft()
             self._seq = job.seq
-            report = judge.judge(job, chunk.references[job.reference])
+            report = runner.run(job, chunk.references[job.reference])
             self._waiting.append(report)
             if report.kind in SPENT:
                 self._flush(rss=True, retire=True)
@@ -110,8 +110,8 @@ class Lane:
         waiting, self._waiting = self._waiting, []
         self._send(pack(Reports(waiting, self._statm.rss_kb() if rss else 0, retire, list(returned))))
 
-    def _give_back(self) -> None:
-        """The item at hand takes long: what waits behind it, in its chunk or unread, goes back to the engine."""
+    def _return_queued(self) -> None:
+        """Return the jobs that wait behind a slow one, in its chunk or unread, to the engine."""
         self._slow = True
         limit, self._limit_ns = self._limit_ns, 0  # an overrun must not cut this short
         returned = [job.seq for job in self._rest]
@@ -124,7 +124,7 @@ class Lane:
         self._limit_ns = limit
 
     def _enter(self, phase: Phase, cpu_s: float, wall_s: float) -> tuple[int, int]:
-        # The clock of the one thread: that of the process is only as fine as the tick while a timer runs.
+        # The thread's clock: that of the process is only as fine as the timer's tick while a timer runs.
         cpu_ns, wall_ns = time.thread_time_ns(), time.monotonic_ns()
         self._began_ns, self._slow = cpu_ns, False
         self._limit_ns = 0 if phase is Phase.IDLE else cpu_ns + int(cpu_s * 1e9)
@@ -139,10 +139,10 @@ class Lane:
             self._limit_ns = 0
             raise Overrun
         if not self._slow and now - self._began_ns > SLOW_NS:
-            self._give_back()
+            self._return_queued()
 
     def _receive(self) -> bytes | None:
-        """The next frame, or None when the engine has closed the socket."""
+        """Return the next frame, or None when the engine has closed the socket."""
         while (frame := self._frame()) is None:
             data = os.read(self._channel.fileno(), READ)
             if not data:
@@ -151,7 +151,7 @@ class Lane:
         return frame
 
     def _frame(self) -> bytes | None:
-        """The next frame that has been read whole."""
+        """Return the next frame that has been read completely, or None."""
         if len(self._buffer) < LENGTH.size:
             return None
         end = LENGTH.size + LENGTH.unpack_from(self._buffer)[0]
@@ -167,7 +167,7 @@ class Lane:
             while data := os.read(self._channel.fileno(), READ):
                 self._buffer += data
         except BlockingIOError:
-            return  # all of it is read
+            return  # everything is read
         finally:
             os.set_blocking(self._channel.fileno(), True)
 
@@ -187,7 +187,7 @@ def _catalogue(registry: Registry) -> bytes:
 
 
 class _Statm:
-    """This process's resident set. Opened before confinement: landlock would not know a later inode of procfs."""
+    """The resident set of this process. Opened before confinement, as landlock refuses procfs afterwards."""
 
     def __init__(self) -> None:
         self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
@@ -198,7 +198,7 @@ class _Statm:
 
 
 def main(channel: socket.socket, page_fd: int, options: LaneOptions, *, stuck_s: float) -> None:
-    """What the forkserver's child does. Ends the process when the engine is done with it."""
+    """Run a lane in a child of the forkserver. Returns when the engine closes its socket."""
     sys.setrecursionlimit(1000)
     gc.collect()
     gc.freeze()
