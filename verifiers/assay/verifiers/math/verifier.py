@@ -18,6 +18,7 @@ from assay.contract.references.math import MathReference
 from assay.verifiers.base import Budget, Verdict, Verifier
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
+from assay.verifiers.math.answer.context import given
 from assay.verifiers.math.answer.extraction import Extraction, extract
 from assay.verifiers.math.equality.compare import Comparison
 from assay.verifiers.math.reading import (
@@ -58,7 +59,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
     name: ClassVar[str] = "math"
     version: ClassVar[int] = 1
     reference_model = MathReference
-    reads: ClassVar[frozenset[str]] = frozenset({"completion", "prefill", "truncated"})
+    reads: ClassVar[frozenset[str]] = frozenset({"completion", "prefill", "prompt", "truncated"})
     budget: ClassVar[Budget] = Budget(prepare_cpu_s=2.0, verify_cpu_s=2.0)
 
     def __init__(self) -> None:
@@ -80,7 +81,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         flags = ("truncated",) if candidate.truncated else ()
         if answer is None:
             return Verdict(reward=0.0, score=0.0, reason="no_answer", flags=(*flags, "unclosed_thinking"))
-        extraction = extract(answer.text, spec.reference.extract)
+        extraction = _extracted(spec, candidate, answer.text)
         found = extraction.found
         if found is None or extraction.reason:
             return _without_answer(extraction, flags, candidate)
@@ -96,6 +97,11 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
             flags=flags + extraction.flags,
             explanation={"policy": extraction.policy, **details} if candidate.explain else NOTHING,
         )
+
+
+def _extracted(spec: MathSpec, candidate: Candidate, text: str) -> Extraction:
+    context, lenient = given(candidate), spec.reference.profile == "lenient"
+    return extract(text, spec.reference.extract, context, lenient=lenient)
 
 
 def _without_answer(extraction: Extraction, flags: tuple[str, ...], candidate: Candidate) -> Verdict:
