@@ -6,10 +6,12 @@ compete, and what stands in an adjunct of time, place or count never competes wi
 
 from __future__ import annotations
 
+import itertools
+import re
 from enum import IntEnum
 from typing import NamedTuple
 
-from assay.verifiers.math.answer import vocabulary as vocabulary
+from assay.verifiers.math.answer import vocabulary
 from assay.verifiers.math.answer.pieces import Piece
 from assay.verifiers.math.syntax import tables, units
 
@@ -30,7 +32,8 @@ class Rank(IntEnum):
 class Claim(NamedTuple):
     """A value with its role. `fault` says why it is no answer: `denied`, `bounded`, `altered`, `joined`, or ""."""
 
-    index: int
+    place: int
+    """Index of its piece."""
     end: int
     """Index of the first piece behind the value, its unit and number words."""
     text: str
@@ -38,8 +41,6 @@ class Claim(NamedTuple):
     fault: str = ""
     predicative: bool = False
     """Whether it stands directly behind a copula: `is 5`."""
-    bare: bool = True
-    """Whether no noun stands behind it."""
 
 
 def claims_of(pieces: list[Piece]) -> list[Claim]:
@@ -47,9 +48,10 @@ def claims_of(pieces: list[Piece]) -> list[Claim]:
     clauses = _clauses(pieces)
     claims: list[Claim] = []
     for index, piece in enumerate(pieces):
-        if piece.kind != "value" or piece.depth or _is_label(pieces, index):
+        inside = bool(claims) and index < claims[-1].end
+        if piece.kind != "value" or piece.depth or inside or _is_label(pieces, index):
             continue
-        claims.append(_claim(pieces, index, clauses[index], main_before=any(c.rank == Rank.MAIN for c in claims)))
+        claims.append(_coordinated(pieces, claims, _claim(pieces, index, claims, subordinate=clauses[index])))
     claims = _concluded(pieces, claims)
     return _joined(pieces, claims)
 
@@ -76,7 +78,7 @@ def right_of(pieces: list[Piece], index: int) -> list[str]:
 
 
 # --- one value ------------------------------------------------------------------------------------------------
-def _claim(pieces: list[Piece], index: int, subordinate: bool, *, main_before: bool) -> Claim:
+def _claim(pieces: list[Piece], index: int, earlier: list[Claim], *, subordinate: bool) -> Claim:
     piece, left = pieces[index], left_of(pieces, index)
     text, end = _measured(pieces, index)
     context, after = " ".join(left), " ".join(right_of(pieces, end))
@@ -87,21 +89,22 @@ def _claim(pieces: list[Piece], index: int, subordinate: bool, *, main_before: b
         fault = "altered" if before.endswith(" or") or (not before and _value_before(pieces, index)) else ""
         text = f"-{text}"
         context = before
-    rank, predicative = _rank(pieces, index, left, subordinate=subordinate, main_before=main_before)
-    bare = end == len(pieces) or pieces[end].kind != "word" or pieces[end].text in vocabulary.FINITE
-    fault = fault or _fault(context, after, bare=bare, timed=_is_timed(pieces, index), noun=_noun_after(pieces, index))
+    rank, predicative = _rank(pieces, index, left, subordinate=subordinate, later=bool(earlier))
+    if _is_named(pieces, index):
+        rank = Rank.CONTEXT
+    fault = fault or _fault(context, after, timed=_is_timed(pieces, index), noun=_noun_after(pieces, index))
     if piece.form in ("measure", "ordinal", "clock"):
         rank = max(rank, Rank.DESCRIPTION)
     elif piece.form == "symbol":
         rank = max(rank, Rank.SYMBOL)
-    return Claim(index, end, text, rank, fault, predicative, bare)
+    return Claim(index, end, text, rank, fault, predicative)
 
 
-def _fault(context: str, after: str, *, bare: bool, timed: bool, noun: bool) -> str:
+def _fault(context: str, after: str, *, timed: bool, noun: bool) -> str:
     """Why a value is none, from the words before and behind it."""
     if vocabulary.DENIED.search(context):
         return "denied"
-    if vocabulary.BOUNDED.search(context):
+    if vocabulary.BOUNDED.search(context) and not vocabulary.ADDING_UP.search(context):
         return "bounded"
     if vocabulary.BOUNDED_OR_TIME.search(context):
         return "time" if timed else "bounded"
@@ -109,9 +112,9 @@ def _fault(context: str, after: str, *, bare: bool, timed: bool, noun: bool) -> 
         return "altered"
     if vocabulary.OPEN_ENDED.search(after):
         return "bounded"
-    if (bare and vocabulary.REJECTED.search(after)) or vocabulary.REJECTED_ANYWHERE.search(after):
+    if vocabulary.REJECTED.search(after) or vocabulary.REJECTED_ANYWHERE.search(after):
         return "denied"
-    if not noun and after.startswith("not "):
+    if not noun and re.match(r"(?:, )?not\b", after):
         return "denied"
     return "altered" if vocabulary.RESCALED.search(after) else ""
 
@@ -219,15 +222,21 @@ def _is_label(pieces: list[Piece], index: int) -> bool:
         return True
     if before.text in vocabulary.LABELLING and piece.text.isalnum():
         return True
-    first = index == 1 or pieces[index - 2].text in (".", ":", ",")
-    named = before.form[:1].isupper() and not first and before.text not in vocabulary.FINITE
-    return named and piece.text.isdigit() and not piece.form and before.form.isascii() and len(before.form) > 2
+    return False
+
+
+def _is_named(pieces: list[Piece], index: int) -> bool:
+    """`Widgeteer 3000`: a number that ends a name; in `cost Bob 20 dollars` a noun follows it."""
+    if index < 2 or pieces[index - 1].kind != "word" or not pieces[index].text.isdigit():
+        return False
+    name, word = pieces[index - 1].form, _word(pieces, index + 1)
+    capital = name[:1].isupper() and len(name) > 2 and pieces[index - 2].text not in (".", ":", ",")
+    return capital and (not word or word in vocabulary.FINITE | vocabulary.PREPOSITIONS | {"and", "or"})
 
 
 # --- its place in the sentence -----------------------------------------------------------------------------------
-def _rank(
-    pieces: list[Piece], index: int, left: list[str], *, subordinate: bool, main_before: bool
-) -> tuple[Rank, bool]:
+def _rank(pieces: list[Piece], index: int, left: list[str], *, subordinate: bool, later: bool) -> tuple[Rank, bool]:
+    """A claim's rank, and whether it is predicative; `later`: another claim stands before it."""
     words = [word for word in left if word not in ("(", ")", "$")]
     while words and words[-1] in (
         "exactly",
@@ -245,50 +254,69 @@ def _rank(
     if words and words[-1] in vocabulary.COPULAS and not subordinate:
         return Rank.MAIN, True
     if subordinate:
-        return Rank.ADJUNCT, False
-    if words and words[-1] in vocabulary.DEFINITE and words[-1] not in ("per", "of") and main_before:
-        return Rank.ADJUNCT, False
-    if words and words[-1] in ("all", "both", "these", "those", "every", "each", "per"):
-        return Rank.ADJUNCT, False
-    return (Rank.ADJUNCT if _is_governed(pieces, index, words, main_before=main_before) else Rank.MAIN), False
+        return Rank.DESCRIPTION, False
+    if words and words[-1] in vocabulary.DEFINITE and (later or len(words) == 1 or words[-1] in vocabulary.ALL):
+        return Rank.DESCRIPTION, False
+    if words and words[-1] in ("a", "an") and _noun_after(pieces, index):
+        return Rank.DESCRIPTION, False
+    return _governed(pieces, index, words, later=later), False
 
 
-def _is_governed(pieces: list[Piece], index: int, words: list[str], *, main_before: bool) -> bool:
-    """Whether a preposition, a gerund or a later infinitive takes the value as its object."""
+def _governed(pieces: list[Piece], index: int, words: list[str], *, later: bool) -> Rank:
+    """The rank that a preposition, a gerund or a later infinitive gives the value as its object."""
     words = list(words)
     while words and words[-1] in vocabulary.MODIFIERS | vocabulary.NUMBER_WORDS.keys():
         words.pop()
     if not words:
-        return False
-    governor = words[-1]
-    if governor in vocabulary.PREPOSITIONS:
-        return True
+        return Rank.MAIN
+    governor, near = words[-1], words[-5:]
     if governor == "of":
-        return _is_governed_through_of(pieces, index, words[:-1], main_before=main_before)
-    if governor == "to":
-        return True
-    if "to" in words[-5:] and main_before and not set(words[-5:]) & vocabulary.COPULAS:
-        return True
-    if governor.endswith("ing") and len(words) > 1:
-        return words[-2] in vocabulary.PREPOSITIONS or words[-2] == "of" or main_before
-    gerund = next((i for i, w in enumerate(words[-5:-1]) if w.endswith("ing") and i), None)
-    if gerund is not None and words[-5:-1][gerund - 1] in vocabulary.PREPOSITIONS:
-        return True
-    return (
-        main_before and len(words) > 1 and words[-2] in vocabulary.PREPOSITIONS and words[-1] not in vocabulary.FINITE
-    )
+        return _governed_through_of(pieces, index, words[:-1], later=later)
+    if governor in vocabulary.PREPOSITIONS:
+        return Rank.ADJUNCT
+    infinitive = governor == "to" or ("to" in near and not set(near) & vocabulary.COPULAS)
+    if later and infinitive:
+        return Rank.DESCRIPTION
+    return Rank.DESCRIPTION if _is_gerund(near, later=later) else _near_preposition(words, later=later)
 
 
-def _is_governed_through_of(pieces: list[Piece], index: int, words: list[str], *, main_before: bool) -> bool:
+def _near_preposition(words: list[str], *, later: bool) -> Rank:
+    behind = later and len(words) > 1 and words[-2] in vocabulary.PREPOSITIONS
+    return Rank.ADJUNCT if behind and words[-1] not in vocabulary.FINITE else Rank.MAIN
+
+
+def _is_gerund(near: list[str], *, later: bool) -> bool:
+    """`by buying 18 flowers`: a gerund behind a preposition, or behind another value."""
+    for before, word in itertools.pairwise(near):
+        if word.endswith("ing") and len(word) > 4 and before in vocabulary.PREPOSITIONS | {"of"}:
+            return True
+    return later and near[-1].endswith("ing") and not set(near) & vocabulary.COPULAS
+
+
+def _governed_through_of(pieces: list[Piece], index: int, words: list[str], *, later: bool) -> Rank:
     """`a total of 5` is the answer; `8 rows of 5` says 8, and `after a walk of 5 miles` is an adjunct."""
     if words and words[-1] in vocabulary.TOTALS:
-        return "to" in words[-5:-1] and main_before
+        return Rank.DESCRIPTION if later and "to" in words[-5:-1] else Rank.MAIN
     if any(piece.kind == "value" for piece in pieces[max(0, index - 4) : index]):
-        return True
+        return Rank.ADJUNCT
     rest = words[:-1]
     while rest and rest[-1] in vocabulary.MODIFIERS:
         rest.pop()
-    return bool(rest) and (rest[-1] in vocabulary.PREPOSITIONS or ("to" in rest[-3:] and main_before))
+    if rest and rest[-1] in vocabulary.PREPOSITIONS:
+        return Rank.ADJUNCT
+    return Rank.DESCRIPTION if later and "to" in rest[-3:] else Rank.MAIN
+
+
+def _coordinated(pieces: list[Piece], earlier: list[Claim], claim: Claim) -> Claim:
+    """Values joined by `and` or a comma stand in one adjunct: `for 5 apples and 3 pears`."""
+    if not earlier or claim.predicative:
+        return claim
+    between = [piece.text for piece in pieces[earlier[-1].end : claim.place]]
+    while between and between[-1] in vocabulary.MODIFIERS:
+        between.pop()
+    joined = bool(between) and between[-1] in ("and", ",", "&") and not set(between) & vocabulary.FINITE
+    lower = joined and len(between) <= 6 and Rank.MAIN < earlier[-1].rank < Rank.SYMBOL and claim.rank < Rank.SYMBOL
+    return claim._replace(rank=max(claim.rank, earlier[-1].rank)) if lower else claim
 
 
 def _clauses(pieces: list[Piece]) -> list[bool]:
@@ -375,10 +403,10 @@ def _concluded(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
     for index, piece in enumerate(pieces):
         if piece.kind == "word" and not piece.depth and _concludes(pieces, index):
             cut = index
-    after = [claim for claim in claims if claim.index > cut and claim.rank < Rank.SYMBOL]
+    after = [claim for claim in claims if claim.place > cut and claim.rank < Rank.SYMBOL]
     if not cut or not after:
         return claims
-    return [claim if claim.index > cut else claim._replace(rank=Rank.CONTEXT) for claim in claims]
+    return [claim if claim.place > cut else claim._replace(rank=Rank.CONTEXT) for claim in claims]
 
 
 def _concludes(pieces: list[Piece], index: int) -> bool:
@@ -397,23 +425,24 @@ def _concludes(pieces: list[Piece], index: int) -> bool:
 def _joined(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
     """Mark claims that are parts of one measure, range or calculation in words."""
     parts: set[int] = set()
-    for one, other in zip(claims, claims[1:], strict=False):
+    for one, other in itertools.pairwise(claims):
         if _is_compound(pieces, one, other):
-            parts |= {one.index, other.index}
-    return [claim._replace(fault="joined") if claim.index in parts and not claim.fault else claim for claim in claims]
+            parts |= {one.place, other.place}
+    return [claim._replace(fault="joined") if claim.place in parts and not claim.fault else claim for claim in claims]
 
 
 def _is_compound(pieces: list[Piece], one: Claim, other: Claim) -> bool:
-    between = [piece.text for piece in pieces[one.index + 1 : other.index]]
+    between = [piece.text for piece in pieces[one.place + 1 : other.place]]
     if not between:
         return True
-    signs = [text for text in between if not text.isalpha()]
+    inner = pieces[one.end : other.place]
+    signs = [piece.text for piece in inner if piece.kind == "sign" and piece.text not in ("'", '"')]
     joint = " ".join(text for text in between if text.isalpha())
     if joint in vocabulary.RANGES:
-        return not signs and (joint != "in" or _ends(pieces, other.index))
+        return not signs and (joint != "in" or _ends(pieces, other.place))
     if joint in vocabulary.ARITHMETIC:
         return True
-    if signs and set(signs) <= set("+-*/×÷^:−–~"):
+    if signs and set(signs) <= set("+-*/×÷^:−–~") and len(inner) <= len(signs) + 2:
         return True
     for words in range(1, 3):
         tail = " ".join(between[words:])
@@ -437,7 +466,7 @@ def _ends(pieces: list[Piece], index: int) -> bool:
 
 def _is_mixed_measure(pieces: list[Piece], one: Claim, other: Claim, between: list[str]) -> bool:
     """`2 hours 30 minutes`, `5 feet and 6 inches`: two units of one dimension."""
-    if len([text for text in between if text not in ("and", ",")]) != 1 or other.index + 1 >= len(pieces):
+    if len([text for text in between if text not in ("and", ",")]) != 1 or other.place + 1 >= len(pieces):
         return False
-    first, second = units.canonical_noun(between[0]), units.canonical_noun(pieces[other.index + 1].text)
+    first, second = units.canonical_noun(between[0]), units.canonical_noun(pieces[other.place + 1].text)
     return first != second and any({first, second} <= dimension for dimension in vocabulary.DIMENSIONS)

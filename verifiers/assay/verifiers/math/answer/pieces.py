@@ -40,6 +40,7 @@ _BINDING = frozenset("+*/^_=<>≤≥≠±×·÷∈∪∩|") | {"<=", ">=", "!=",
 """Beside one of these a letter is a symbol."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _MATH_WORDS = frozenset(tables.FUNCTIONS) | frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
+_CONSTANT_NAMES = frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
 _NOT_MATH_WORDS = words("min max sec re im det sign abs floor ceil tan log exp inf factorial infinity")
 """Names of functions that are words, too: mathematics only where a bracket follows."""
 _SHORT_ENGLISH = words(
@@ -178,6 +179,8 @@ class _Reader:
     def is_symbol(self, index: int) -> bool:
         """Whether a word is a symbol: one letter or a short product beside mathematics, or a function's name."""
         token, before, after = self.at(index), self.at(index - 1), self.at(index + 1)
+        if token.text in _CONSTANT_NAMES and (token.text == "pi" or self.is_bound(token, before, after)):
+            return True
         if token.text in _MATH_WORDS and len(token.text) > 1:
             applied = after.text in ("(", "^", "_") and not after.spaced
             return applied or (token.text not in _NOT_MATH_WORDS and after.kind not in ("word", ""))

@@ -7,6 +7,7 @@ several values compete and nothing is doubted.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from assay.verifiers.math.answer import vocabulary
@@ -35,7 +36,7 @@ def asserted(statement: str, given: Given, *, lenient: bool) -> Assertion:
     pieces = with_sums(_last_line(pieces_of(statement), statement))
     claims = claims_of(pieces)
     if not claims:
-        return Assertion(reason="no_answer")
+        return _letter(pieces)
     if is_doubted(spoken) or _may_doubts(statement):
         return Assertion(reason="hedged")
     found = _decide(pieces, claims, given, lenient=lenient)
@@ -73,6 +74,17 @@ def _last_line(pieces: list[Piece], statement: str) -> list[Piece]:
     return pieces
 
 
+def _letter(pieces: list[Piece]) -> Assertion:
+    """A statement without a value that ends in one letter: `So x.`, `The correct option is (B).`"""
+    spoken = [piece for piece in pieces if piece.kind != "sign"]
+    last = spoken[-1] if spoken else None
+    if last is None or len(last.form) != 1 or not last.form.isascii() or last.form in "aI":
+        return Assertion(reason="no_answer")
+    denied = vocabulary.DENIED.search(" ".join(piece.text for piece in spoken[-8:-1]))
+    several = len(spoken) > 1 and (spoken[-2].text in ("or", "and") or len(spoken[-2].form) == 1)
+    return Assertion(reason="hedged") if denied or several else Assertion(last.form, last.start, last.end)
+
+
 # --- which value -----------------------------------------------------------------------------------------------
 def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: bool) -> Assertion | None:
     best = min(claim.rank for claim in claims)
@@ -85,7 +97,7 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
         return None
     if len({_plain(claim.text) for claim in left}) == 1:
         return _assertion(pieces, left[-1])
-    joints = [_joint(pieces, one, other) for one, other in zip(left, left[1:], strict=False)]
+    joints = [_joint(pieces, one, other) for one, other in itertools.pairwise(left)]
     if all(joint == "list" for joint in joints):
         return _list(pieces, left)
     if any(joint in ("or", "list", "nouns") for joint in joints):
@@ -110,13 +122,13 @@ def _main(pieces: list[Piece], claims: list[Claim]) -> Claim:
     if predicative:
         return predicative[-1]
     first = claims[0]
-    subject = not any(piece.kind == "word" and piece.text not in vocabulary.LEADING for piece in pieces[: first.index])
+    subject = not any(piece.kind == "word" and piece.text not in vocabulary.LEADING for piece in pieces[: first.place])
     return claims[1] if subject else first
 
 
 def _joint(pieces: list[Piece], one: Claim, other: Claim) -> str:
     """What stands between two claims: `list`, `or`, `nouns` (5 apples and 3 oranges), or "" for anything else."""
-    between = [piece.text for piece in pieces[one.end : other.index]]
+    between = [piece.text for piece in pieces[one.end : other.place]]
     if "or" in between or "oder" in between or "或" in between:
         related = any(sign in one.text for sign in "<>=≤≥∈") or any(name in one.text for name in (r"\l", r"\g", r"\in"))
         return "list" if related and set(between) <= _JOINTS else "or"
@@ -129,19 +141,15 @@ def _joint(pieces: list[Piece], one: Claim, other: Claim) -> str:
 def _list(pieces: list[Piece], claims: list[Claim]) -> Assertion | None:
     """Values joined by commas and `and` as one list."""
     first, last = claims[0], claims[-1]
-    joints = {
-        piece.text
-        for claim, other in zip(claims, claims[1:], strict=False)
-        for piece in pieces[claim.end : other.index]
-    }
+    joints = {piece.text for claim, other in itertools.pairwise(claims) for piece in pieces[claim.end : other.place]}
     text = (" or " if "or" in joints else ", ").join(claim.text for claim in claims)
     if len(claims) == 1:
         return None
-    return Assertion(text, pieces[first.index].start, pieces[last.end - 1].end)
+    return Assertion(text, pieces[first.place].start, pieces[last.end - 1].end)
 
 
 def _assertion(pieces: list[Piece], claim: Claim) -> Assertion:
-    return Assertion(claim.text, pieces[claim.index].start, pieces[claim.end - 1].end)
+    return Assertion(claim.text, pieces[claim.place].start, pieces[claim.end - 1].end)
 
 
 def _plain(text: str) -> str:

@@ -88,9 +88,11 @@ OPEN_ENDED = re.compile(
     r"|minimum|maximum)|give\s+or\s+take|more\s+or\s+less|approximately|approx|roughly|plus\s*$|or\s*$|environ|maximum\s*$"
     r"|minimum\s*$|if\s+not\s+more|oder|ou\b|o\b)\b"
 )
+ADDING_UP = re.compile(r"\b(?:add(?:s|ed|ing)?|sums?|comes?|amounts?|total(?:s|ed)?)\s+(?:it\s+)?up\s+to" + _TAIL)
+"""No bound: `the parts add up to 5`."""
 REJECTED = re.compile(
     r"^(?:fails?|failed|(?:is|are|was|were|does|do|did|can|could|would|will|must|should|has|have)\s+not\b|(?:is|are|was|were"
-    r"|does|do|did|ca|could|would|wo|must|should|has|have)n't\b|cannot\b|never\b|not\b|(?:is|are|was)\s+(?:excluded|rejected"
+    r"|does|do|did|ca|could|would|wo|must|should|has|have)n't\b|cannot\b|never\b|(?:is|are|was)\s+(?:excluded|rejected"
     r"|out|ruled|no\b|neither|hardly|impossible|extraneous|invalid|wrong|incorrect|too)|gets?\s+(?:rejected|excluded)"
     r"|contradicts|violates|leads\s+to\s+a|works\s+not)"
 )
@@ -122,6 +124,7 @@ COPULAS = words(
 )
 FINITE = COPULAS | words("has have had will would can could must should shall does do did")
 DEFINITE = words("all both these those every each any the his her their its our my your same other per of")
+ALL = words("all both these those every each")
 MODIFIERS = words(
     """
     a an the his her their its our my your this that these those all both each every another other last first next only exactly
@@ -202,7 +205,7 @@ NUMBER_WORDS = {
      "double": 2, "triple": 3, "dozen": 12, "couple": 2, "pair": 2, "hundred": 100}  # fmt: skip
 LEADING = words("so thus hence therefore then and now finally but also in total all the a an")
 COULD_BE = re.compile(
-    r"\b(?:could|can)\s+(?:also\s+)?(?:be|equal)\s+(?:either\s+)?(?:[$\\(-]|\d)|\beither\s+[$\\(-]?\d"
+    r"(?<!there )\b(?:could|can)\s+(?:also\s+)?(?:be|equal)\s+(?:either\s+)?(?:[$\\(-]|\d)|\beither\s+[$\\(-]?\d"
 )
 CHANGING_REMARK = re.compile(
     r"\b(?:or|not|maybe|perhaps|possibly|but|unless|if|kidding|wait|actually|rather|wrong|incorrect|guess|approx|approximately"
