@@ -16,19 +16,28 @@ from typing import NamedTuple
 from assay.verifiers.extract import (
     Boxes,
     Found,
+    Marker,
     answer_tags,
     find_boxes,
     last_marker,
     marker_answer,
+    sentence_end,
 )
 from assay.verifiers.math.answer.context import Given
 from assay.verifiers.math.answer.prose import asserted
-from assay.verifiers.math.answer.statements import Statement, cleaned, last_statement
+from assay.verifiers.math.answer.statements import Statement, cleaned, last_statement, without_end_tokens
 
 SPAM = 5
 """More different boxes, tags or markers than this is flagged as `answer_spam`."""
 _LOOSE = r"[\s$\\()\[\],.*]*"
-_OR_BETWEEN = re.compile(rf"{_LOOSE}(?:or|OR|或者?|oder|ou){_LOOSE}")
+_OR_BETWEEN = re.compile(rf"(?:</answer>)?{_LOOSE}(?:or|OR|或者?|oder|ou){_LOOSE}(?:<answer>)?")
+_JOINT_BEFORE_MARKER = re.compile(
+    r"[\s,;.*]*(?:(\bor\b|或者?|\boder\b|\bou\b)|\band\b)?[\s,:*]*(?:(?:the|my|an|another|final|alternative|alternatively"
+    r"|possible|else|maybe)[\s,*]+)*\Z",
+    re.I,
+)
+_WINDOW = 300
+"""How far before a marker (code points) another one of the same statement is looked for."""
 # A remark that takes an answer back: `42 (or 43)`.
 _HEDGING_REMARK = re.compile(r"\b(?:or|not|maybe|perhaps|possibly|but|unless|if)\b|或|不", re.I)
 # Before a marker, in its clause.
@@ -51,6 +60,7 @@ class Extraction(NamedTuple):
 
 def extract(text: str, policy: str, context: Given = NOTHING_GIVEN, *, lenient: bool = False) -> Extraction:
     """The answer in `text` (thinking left out) under `policy`. Never raises."""
+    text = without_end_tokens(text)
     if policy != "final_line" and ("\\boxed" in text or "\\fbox" in text):
         boxed = _only_box(text) or _boxed(text, find_boxes(text))
         if boxed is not None or policy == "boxed_last":
@@ -107,6 +117,8 @@ def _final_line(text: str) -> Extraction | None:
             return Extraction(None, "no_answer", "final_line", ("unterminated",))
         if tags.closed:
             flags = _spam([tag.text for tag in tags.closed])
+            if flags and _OR_BETWEEN.fullmatch(text[tags.closed[-2].end : tags.closed[-1].start][:80]):
+                return Extraction(None, "hedged", "final_line", flags)
             return Extraction(_unboxed(tags.closed[-1]), "", "final_line", flags)
     marker = last_marker(text)
     if marker is None:
@@ -122,7 +134,29 @@ def _final_line(text: str) -> Extraction | None:
     said = text[found.start : found.end]
     if _HEDGING_REMARK.search(said, said.rfind(found.text) + len(found.text)):
         return Extraction(found, "hedged", "final_line")
+    if _differs_from_marker_before(text, marker, found):
+        return Extraction(found, "hedged", "final_line", ("multiple_answers",))
     return Extraction(_unboxed(found), "", "final_line")
+
+
+def _differs_from_marker_before(text: str, marker: Marker, found: Found) -> bool:
+    """Whether an earlier marker, in the same statement or joined by `or`, announces another answer."""
+    low = max(0, marker.start - _WINDOW)
+    before = text[low : marker.start]
+    earlier = last_marker(before)
+    if earlier is None:
+        return False
+    between = before[earlier.end :]
+    joint = _JOINT_BEFORE_MARKER.search(between)
+    alternative = joint is not None and joint.group(1) is not None
+    if not alternative and (not between.strip() or sentence_end(text, low + earlier.end, marker.start) < marker.start):
+        return False
+    if not alternative and "\n" in between.strip():
+        return False
+    said = asserted(
+        cleaned(between[: joint.start()] if joint else between).rstrip(" ,;."), NOTHING_GIVEN, lenient=False
+    )
+    return bool(said.text) and "".join(said.text.split()) != "".join(found.text.split())
 
 
 def _unboxed(found: Found) -> Found:
@@ -153,7 +187,8 @@ def _located(text: str, statement: Statement, said: str) -> Found:
 
 def sentence_answer(text: str, found: Found, context: Given, *, lenient: bool) -> Extraction:
     """What the sentence behind a marker, or in an answer tag, asserts where it is no plain value."""
-    assertion = asserted(cleaned(found.text), context, lenient=lenient)
+    statement = cleaned(text[found.start : found.end] if found.stop else found.text)
+    assertion = asserted(statement, context, lenient=lenient)
     if not assertion.text:
         return Extraction(None, assertion.reason, "final_line")
     return Extraction(found._replace(text=assertion.text), "", "final_line")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
+from assay.verifiers.extract import CHANGING_REMARK
 from assay.verifiers.math.answer import vocabulary
 from assay.verifiers.math.answer.claims import Claim, Rank, claims_of
 from assay.verifiers.math.answer.context import Given
@@ -159,4 +160,4 @@ def _plain(text: str) -> str:
 def _remark_changes(pieces: list[Piece], found: Assertion) -> bool:
     """Whether a bracketed remark behind the value can change it."""
     inside = [piece.text for piece in pieces if piece.depth and piece.start >= found.end]
-    return vocabulary.CHANGING_REMARK.search(" ".join(inside)) is not None
+    return CHANGING_REMARK.search(" ".join(inside)) is not None

@@ -207,8 +207,3 @@ LEADING = words("so thus hence therefore then and now finally but also in total 
 COULD_BE = re.compile(
     r"(?<!there )\b(?:could|can)\s+(?:also\s+)?(?:be|equal)\s+(?:either\s+)?(?:[$\\(-]|\d)|\beither\s+[$\\(-]?\d"
 )
-CHANGING_REMARK = re.compile(
-    r"\b(?:or|not|maybe|perhaps|possibly|but|unless|if|kidding|wait|actually|rather|wrong|incorrect|guess|approx|approximately"
-    r"|about|roughly|base|mod|power|times|squared|cubed|factorial|thousands?|millions?|billions?|hundreds?|dozens?|percent"
-    r"|half|double|minus|negative|plus|rounded|off|except|instead|no|sorry|correction|unsure|least|most|tens)\b|或|不|≈|~"
-)
