@@ -51,7 +51,9 @@ def claims_of(pieces: list[Piece]) -> list[Claim]:
         inside = bool(claims) and index < claims[-1].end
         if piece.kind != "value" or piece.depth or inside or _is_label(pieces, index):
             continue
-        claims.append(_coordinated(pieces, claims, _claim(pieces, index, claims, subordinate=clauses[index])))
+        claim = _claim(pieces, index, claims, subordinate=clauses[index])
+        fronted = bool(claims) and clauses[claims[-1].place] and not clauses[index]
+        claims.append(claim if fronted else _coordinated(pieces, claims, claim))
     claims = _concluded(pieces, claims)
     return _joined(pieces, claims)
 
@@ -81,18 +83,20 @@ def right_of(pieces: list[Piece], index: int) -> list[str]:
 def _claim(pieces: list[Piece], index: int, earlier: list[Claim], *, subordinate: bool) -> Claim:
     piece, left = pieces[index], left_of(pieces, index)
     text, end = _measured(pieces, index)
+    text, end, wide = _wide(pieces, index, text, end)
     context, after = " ".join(left), " ".join(right_of(pieces, end))
     sign = vocabulary.SIGNED.search(context)
     fault = ""
     if sign:
         before = context[: sign.start()].strip()
-        fault = "altered" if before.endswith(" or") or (not before and _value_before(pieces, index)) else ""
+        calculated = not before and _value_before(pieces, index)
+        fault = "joined" if calculated else "altered" if before.endswith(" or") else ""
         text = f"-{text}"
         context = before
     rank, predicative = _rank(pieces, index, left, subordinate=subordinate, later=bool(earlier))
     if _is_named(pieces, index):
         rank = Rank.CONTEXT
-    fault = fault or _fault(context, after, timed=_is_timed(pieces, index), noun=_noun_after(pieces, index))
+    fault = fault or wide or _fault(context, after, timed=_is_timed(pieces, index), noun=_noun_after(pieces, index))
     if piece.form in ("measure", "ordinal", "clock"):
         rank = max(rank, Rank.DESCRIPTION)
     elif piece.form == "symbol":
@@ -117,6 +121,21 @@ def _fault(context: str, after: str, *, timed: bool, noun: bool) -> str:
     if not noun and re.match(r"(?:, )?not\b", after):
         return "denied"
     return "altered" if vocabulary.RESCALED.search(after) else ""
+
+
+def _wide(pieces: list[Piece], index: int, text: str, end: int) -> tuple[str, int, str]:
+    """In a script without spaces: number words behind the value (`3万元`), signs before it (`负3`), and faults."""
+    before = pieces[index - 1].text if index and pieces[index - 1].kind == "word" else ""
+    behind = _word(pieces, end)
+    if before.endswith("百分之"):
+        return f"百分之{text}", end, ""
+    if before.endswith("负"):
+        return f"-{text}", end, ""
+    if vocabulary.WIDE_BEFORE.search(before) or vocabulary.WIDE_BEHIND.search(behind):
+        return text, end, "bounded"
+    if behind and not behind.isascii() and behind[0] in tables.WIDE_DIGITS:
+        return f"{text}{behind}", end + 1, ""
+    return text, end, ""
 
 
 def _value_before(pieces: list[Piece], index: int) -> bool:
@@ -277,11 +296,11 @@ def _governed(pieces: list[Piece], index: int, words: list[str], *, later: bool)
     infinitive = governor == "to" or ("to" in near and not set(near) & vocabulary.COPULAS)
     if later and infinitive:
         return Rank.DESCRIPTION
-    return Rank.DESCRIPTION if _is_gerund(near, later=later) else _near_preposition(words, later=later)
+    return Rank.DESCRIPTION if _is_gerund(near, later=later) else _near_preposition(words)
 
 
-def _near_preposition(words: list[str], *, later: bool) -> Rank:
-    behind = later and len(words) > 1 and words[-2] in vocabulary.PREPOSITIONS
+def _near_preposition(words: list[str]) -> Rank:
+    behind = len(words) > 1 and words[-2] in vocabulary.PREPOSITIONS
     return Rank.ADJUNCT if behind and words[-1] not in vocabulary.FINITE else Rank.MAIN
 
 
@@ -295,7 +314,9 @@ def _is_gerund(near: list[str], *, later: bool) -> bool:
 
 def _governed_through_of(pieces: list[Piece], index: int, words: list[str], *, later: bool) -> Rank:
     """`a total of 5` is the answer; `8 rows of 5` says 8, and `after a walk of 5 miles` is an adjunct."""
-    if words and words[-1] in vocabulary.TOTALS:
+    if words and words[-1] in vocabulary.ALL | {"one", "any", "none"}:
+        return Rank.DESCRIPTION
+    if words and words[-1] in vocabulary.TOTALS and not _is_explained(pieces, index):
         return Rank.DESCRIPTION if later and "to" in words[-5:-1] else Rank.MAIN
     if any(piece.kind == "value" for piece in pieces[max(0, index - 4) : index]):
         return Rank.ADJUNCT
@@ -305,6 +326,11 @@ def _governed_through_of(pieces: list[Piece], index: int, words: list[str], *, l
     if rest and rest[-1] in vocabulary.PREPOSITIONS:
         return Rank.ADJUNCT
     return Rank.DESCRIPTION if later and "to" in rest[-3:] else Rank.MAIN
+
+
+def _is_explained(pieces: list[Piece], index: int) -> bool:
+    """`the sum of 3 and 4 is 7`: a copula behind an operand says what it comes to."""
+    return any(piece.text in vocabulary.COPULAS for piece in pieces[index + 1 : index + 7])
 
 
 def _coordinated(pieces: list[Piece], earlier: list[Claim], claim: Claim) -> Claim:
@@ -425,10 +451,14 @@ def _concludes(pieces: list[Piece], index: int) -> bool:
 def _joined(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
     """Mark claims that are parts of one measure, range or calculation in words."""
     parts: set[int] = set()
+    ranged: set[int] = set()
     for one, other in itertools.pairwise(claims):
-        if _is_compound(pieces, one, other):
+        if _is_compound(pieces, one, other) or _is_between(pieces, one, other):
             parts |= {one.place, other.place}
-    return [claim._replace(fault="joined") if claim.place in parts and not claim.fault else claim for claim in claims]
+            if {"from", "between"} & set(left_of(pieces, one.place)[-3:]):
+                ranged |= {one.place, other.place}
+    marked = (c._replace(fault="joined") if c.place in parts and not c.fault else c for c in claims)
+    return [c._replace(rank=max(c.rank, Rank.ADJUNCT)) if c.place in ranged else c for c in marked]
 
 
 def _is_compound(pieces: list[Piece], one: Claim, other: Claim) -> bool:
@@ -458,6 +488,11 @@ def _is_compound(pieces: list[Piece], one: Claim, other: Claim) -> bool:
         ):
             return True
     return _is_mixed_measure(pieces, one, other, between)
+
+
+def _is_between(pieces: list[Piece], one: Claim, other: Claim) -> bool:
+    """`between 3 and 7`."""
+    return "between" in left_of(pieces, one.place)[-3:] and "and" in [p.text for p in pieces[one.end : other.place]]
 
 
 def _ends(pieces: list[Piece], index: int) -> bool:

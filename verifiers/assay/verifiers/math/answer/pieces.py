@@ -193,6 +193,8 @@ class _Reader:
             return False
         if after.kind == "mark" and not after.spaced:
             return len(token.text) == 1 or token.text not in _UNIT_LETTERS
+        if before.kind == "num" and token.spaced and after.text == "^" and token.text in units.SINGLE_LETTERS:
+            return False
         if len(token.text) == 1 and after.text in ("(", "^", "_") and not after.spaced:
             return True
         if len(token.text) == 1 and before.text in ("(", "[") and after.text in (")", "]") and not token.spaced:
@@ -244,6 +246,8 @@ class _Reader:
         token, after = self.at(index), self.at(index + 1)
         followed = after.kind in ("num", "cmd", "span", "atom", "money") or self.is_math_bracket(index + 1)
         followed = followed or (after.kind == "word" and self.is_symbol(index + 1))
+        if token.text in ("~", "≈"):
+            return False
         if token.text in _MINUS or token.text == "+":
             return followed and not after.spaced
         return followed

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from assay.verifiers.extract import CHANGING_REMARK
 from assay.verifiers.math.answer import vocabulary
-from assay.verifiers.math.answer.claims import Claim, Rank, claims_of
+from assay.verifiers.math.answer.claims import Claim, Rank, claims_of, left_of
 from assay.verifiers.math.answer.context import Given
 from assay.verifiers.math.answer.pieces import Piece, pieces_of
 from assay.verifiers.math.answer.sums import with_sums
@@ -31,14 +31,15 @@ class Assertion(NamedTuple):
 
 def asserted(statement: str, given: Given, *, lenient: bool) -> Assertion:
     """The value that a clean statement asserts. Linear in its length; never raises."""
-    spoken = " ".join(statement.replace("’", "'").split()).lower()
-    if spoken[-1:] in "?？" and spoken:
+    if statement.rstrip("*_`\"') \t\r\n")[-1:] in ("?", "？"):
         return Assertion(reason="hedged")
     pieces = with_sums(_last_line(pieces_of(statement), statement))
+    said = statement[pieces[0].start :] if pieces else ""
+    spoken = " ".join(said.replace("’", "'").split()).lower()
     claims = claims_of(pieces)
     if not claims:
         return _letter(pieces)
-    if is_doubted(spoken) or _may_doubts(statement):
+    if is_doubted(spoken) or _may_doubts(said):
         return Assertion(reason="hedged")
     found = _decide(pieces, claims, given, lenient=lenient)
     if found is None or _remark_changes(pieces, found):
@@ -94,7 +95,7 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
     left = [claim for claim in others if claim.rank == best] or left
     if best == Rank.MAIN and not all(claim.fault == "joined" for claim in left):
         left = _without_calculated(left)
-    if any(claim.fault for claim in left):
+    if any(claim.fault or _is_conditional(pieces, claim) for claim in left):
         return None
     if len({_plain(claim.text) for claim in left}) == 1:
         return _assertion(pieces, left[-1])
@@ -107,6 +108,11 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
     if len({_plain(claim.text) for claim in new}) == 1:
         return _assertion(pieces, new[-1])
     return _assertion(pieces, _main(pieces, left)) if lenient else None
+
+
+def _is_conditional(pieces: list[Piece], claim: Claim) -> bool:
+    """Whether the value stands in a condition: `if it were 5`."""
+    return claim.rank != Rank.MAIN and bool({"if", "unless", "whether"} & set(left_of(pieces, claim.place)))
 
 
 def _without_calculated(claims: list[Claim]) -> list[Claim]:

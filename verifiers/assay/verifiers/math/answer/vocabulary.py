@@ -32,8 +32,8 @@ _MATH_VERBS = "find|compute|simplify|calculate|evaluate|determine|solve|prove|sh
 POSED = re.compile(
     rf"""^(?:so|now|then|next|first|finally|thus|hence|and|,|\s|please|also)*(?:{_MATH_VERBS}|let|suppose|assume|assuming
         |consider|recall|note|notice|imagine|say|see)\b
-    |\b(?:let's|let\ us|need\ to|needs\ to|want\ to|wants\ to|must|have\ to|has\ to|should|try\ to|trying\ to|going\ to
-        |remains\ to|how\ to|asked\ to|is\ to|are\ to|required\ to)\ (?:\w+\ )?(?:{_MATH_VERBS})\b
+    |\b(?:let's|let\ us|(?:we|i|you|one)\ (?:\w+\ )?(?:need\ to|want\ to|must|have\ to|should|try\ to|are\ going\ to|are\ trying\ to)
+        |remains\ to|how\ to|asked\ to|is\ to|required\ to)\ (?:\w+\ )?(?:{_MATH_VERBS})\b
     |[,;]\ (?:let|suppose|assume)\b|^(?:what|how|which|when|where|who|why|is|are|does|do|did|whether)\b[^.]*\?""",
     re.X,
 )
@@ -41,12 +41,12 @@ POSED = re.compile(
 # --- before a value ---------------------------------------------------------------------------------------
 _TAIL = r"(?:\s+(?:the|a|an|exactly|precisely|be|equal|equals|to|only|just|value|number|of|=|:))*\s*$"
 BOUNDED = re.compile(
-    r"\b(?:at\s+(?:the\s+)?(?:least|most|best|worst|minimum|maximum)|no\s+(?:more|less|fewer|greater|smaller|later)\s+than"
+    r"(?:\b(?:at\s+(?:the\s+)?(?:least|most|best|worst|minimum|maximum)|no\s+(?:more|less|fewer|greater|smaller|later)\s+than"
     r"|(?:more|less|fewer|greater|smaller|larger|higher|lower|bigger|other|different|rather|further|longer|shorter|older"
     r"|younger|heavier|taller|later|earlier)\s+than|about|approximately|approx\.?|roughly|circa|nearly|almost"
     r"|exceed(?:s|ed|ing)?|below|above|under|beyond|up\s+to|as\s+(?:many|much|few|little|high|low)\s+as|close\s+to|near"
-    r"|upwards\s+of|somewhere|bounded\s+by|within|minimum:|maximum:|≈|~|>|<|mindestens|höchstens|ungefähr|etwa|circa|environ"
-    r"|au\s+moins|au\s+plus|aproximadamente|al\s+menos|como\s+máximo|about:)" + _TAIL
+    r"|upwards\s+of|somewhere|bounded\s+by|within|minimum:|maximum:|mindestens|höchstens|ungefähr|etwa|circa|environ"
+    r"|au\s+moins|au\s+plus|aproximadamente|al\s+menos|como\s+máximo|about:)|[≈~<>])" + _TAIL
 )
 BOUNDED_OR_TIME = re.compile(r"\b(?:over|around|under|within|above|below|about|past)" + _TAIL)
 """With a length of time these begin an adjunct where another value is the answer (`over 30 days`)."""
@@ -58,7 +58,7 @@ ALTERED = re.compile(
        |half|twice|thrice|double|doubled|triple|tripled|quadruple|times|log|ln|sin|cos|tan|all\s+but|any(?:thing)?\s+but
        |every(?:thing)?\s+but|no\s+longer|differs?\s+from|different\s+from|far\s+from|modulo|mod|plus|instead\s+of|except
        |except\s+for|excluding|without|off\s+by|power|divided\s+by|multiplied\s+by|raised\s+to|divisible\s+by|base|degree
-       |or|nor|versus|vs\.?|±|plus\s+or\s+minus|give\s+or\s+take|unless
+       |or|nor|rejects?|excludes?|discards?|ignores?|eliminates?|rules?\s+out|versus|vs\.?|±|plus\s+or\s+minus|give\s+or\s+take|unless
     )"""
     + _TAIL,
     re.X,
@@ -83,10 +83,10 @@ LABELLING = words(
 
 # --- behind a value ---------------------------------------------------------------------------------------
 OPEN_ENDED = re.compile(
-    r"^(?:\w+\s+)?(?:or\s+(?:so|more|less|fewer|greater|higher|lower|above|below|over|under|something|thereabouts|higher"
+    r"^(?:\+|-\s*ish|(?:,\s*)?(?:\w+\s+)?(?:or\s+(?:so|more|less|fewer|greater|higher|lower|above|below|over|under|something|thereabouts|higher"
     r"|beyond|whatever|maybe|possibly|perhaps|another)|and\s+(?:up|above|over|beyond|more|counting)|at\s+(?:least|most|best"
     r"|minimum|maximum)|give\s+or\s+take|more\s+or\s+less|approximately|approx|roughly|plus\s*$|or\s*$|environ|maximum\s*$"
-    r"|minimum\s*$|if\s+not\s+more|oder|ou\b|o\b)\b"
+    r"|minimum\s*$|if\s+not\s+more|oder|ou\b|o\b)\b)"
 )
 ADDING_UP = re.compile(r"\b(?:add(?:s|ed|ing)?|sums?|comes?|amounts?|total(?:s|ed)?)\s+(?:it\s+)?up\s+to" + _TAIL)
 """No bound: `the parts add up to 5`."""
@@ -207,3 +207,8 @@ LEADING = words("so thus hence therefore then and now finally but also in total 
 COULD_BE = re.compile(
     r"(?<!there )\b(?:could|can)\s+(?:also\s+)?(?:be|equal)\s+(?:either\s+)?(?:[$\\(-]|\d)|\beither\s+[$\\(-]?\d"
 )
+WIDE_BEFORE = re.compile(
+    r"(?:约|至少|最多|超过|不到|不足|将近|接近|近|之|少于|多于|大于|小于|是否|不是|或者?|第|除了|不等于|不为)\s*$"
+)
+"""Behind one of these a number is a bound, a label or denied."""
+WIDE_BEHIND = re.compile(r"^\s*(?:左右|以上|以下|以内|多|余|几|分之|成|折|或|不|的?倒数|的?平方|的?立方)")

@@ -44,10 +44,16 @@ def read_product(cursor: Cursor) -> Node:
                 return node
             cursor.position += 1
             node = div(node, _signed_factor(cursor))
-        elif starts_factor(cursor):
+        elif starts_factor(cursor) and not _is_scale(cursor, node):
             node = mul(node, cursor.grammar.power(cursor))
         else:
             return node
+
+
+def _is_scale(cursor: Cursor, node: Node) -> bool:
+    """Whether the last token is the scale of a temperature: `7°C`."""
+    degrees = isinstance(node, Op) and node.head == "deg" and cursor.level == 1
+    return degrees and cursor.position == cursor.end - 1 and cursor.peek().value in ("C", "F")
 
 
 def _signed_factor(cursor: Cursor) -> Node:
