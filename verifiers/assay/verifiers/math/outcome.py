@@ -65,10 +65,19 @@ def decide(spec: MathSpec, reading: Reading, comparison: Comparison) -> bool:
         return comparison.note("same form", result=True)
     if comparison.equal(gold.value, reading.value):
         return True
-    if not has_symbols(gold.value):
-        second = second_reading(reading)
-        if second is not None and comparison.equal(gold.value, second.value):
-            return comparison.note("letter read as a unit", result=True)
+    return _with_units(gold, reading, comparison)
+
+
+def _with_units(gold: Reading, reading: Reading, comparison: Comparison) -> bool:
+    """Letters behind a number read as a unit: the answer's, or the gold's where the answer has a unit in words."""
+    answer_too = second_reading(reading)
+    if answer_too is not None and not has_symbols(gold.value) and comparison.equal(gold.value, answer_too.value):
+        return comparison.note("letters read as a unit", result=True)
+    if isinstance(reading.value, Measured) or answer_too is not None:
+        gold_too = second_reading(gold)
+        answer = reading.value if answer_too is None else answer_too.value
+        if gold_too is not None and comparison.equal(gold_too.value, answer):
+            return comparison.note("letters read as a unit", result=True)
     return False
 
 

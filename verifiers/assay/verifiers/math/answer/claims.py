@@ -316,7 +316,9 @@ def _governed_through_of(pieces: list[Piece], index: int, words: list[str], *, l
     """`a total of 5` is the answer; `8 rows of 5` says 8, and `after a walk of 5 miles` is an adjunct."""
     if words and words[-1] in vocabulary.ALL | {"one", "any", "none"}:
         return Rank.DESCRIPTION
-    if words and words[-1] in vocabulary.TOTALS and not _is_explained(pieces, index):
+    if _is_explained(pieces, index):
+        return Rank.ADJUNCT
+    if words and words[-1] in vocabulary.TOTALS:
         return Rank.DESCRIPTION if later and "to" in words[-5:-1] else Rank.MAIN
     if any(piece.kind == "value" for piece in pieces[max(0, index - 4) : index]):
         return Rank.ADJUNCT
@@ -418,6 +420,8 @@ _LEADING = frozenset(("so", "thus", "hence", "therefore", "then", "and", "now", 
 
 def _is_listed(pieces: list[Piece], index: int) -> bool:
     """Whether a comma separates two values of a list: `3, 4 and 5`."""
+    if pieces[index - 2].text in ("and", "or"):
+        return False
     around = pieces[index - 1 : index + 2]
     return len(around) == 3 and around[0].kind == around[2].kind == "value" and "=" not in around[2].text
 

@@ -83,7 +83,7 @@ LABELLING = words(
 
 # --- behind a value ---------------------------------------------------------------------------------------
 OPEN_ENDED = re.compile(
-    r"^(?:\+|-\s*ish|(?:,\s*)?(?:\w+\s+)?(?:or\s+(?:so|more|less|fewer|greater|higher|lower|above|below|over|under|something|thereabouts|higher"
+    r"^(?:\+|-?\s*ish\b|(?:,\s*)?(?:\w+\s+)?(?:or\s+(?:so|more|less|fewer|greater|higher|lower|above|below|over|under|something|thereabouts|higher"
     r"|beyond|whatever|maybe|possibly|perhaps|another)|and\s+(?:up|above|over|beyond|more|counting)|at\s+(?:least|most|best"
     r"|minimum|maximum)|give\s+or\s+take|more\s+or\s+less|approximately|approx|roughly|plus\s*$|or\s*$|environ|maximum\s*$"
     r"|minimum\s*$|if\s+not\s+more|oder|ou\b|o\b)\b)"
@@ -139,7 +139,7 @@ PREPOSITIONS = words(
     """
 )
 SUBORDINATING = words(
-    "if when while because since although though unless until whereas where who whom whose which whenever once as that"
+    "if whether when while because since although though unless until whereas where who whom whose which whenever once as that"
 )
 COMPLEMENT_VERBS = words(
     """
@@ -208,7 +208,7 @@ COULD_BE = re.compile(
     r"(?<!there )\b(?:could|can)\s+(?:also\s+)?(?:be|equal)\s+(?:either\s+)?(?:[$\\(-]|\d)|\beither\s+[$\\(-]?\d"
 )
 WIDE_BEFORE = re.compile(
-    r"(?:约|至少|最多|超过|不到|不足|将近|接近|近|之|少于|多于|大于|小于|是否|不是|或者?|第|除了|不等于|不为)\s*$"
+    r"(?:约|至少|最多|超过|不到|不足|将近|接近|近|之|少于|多于|大于|小于|是否|不是|或者?|第|除了|不等于|不为)(?:是|为|有)?\s*$"
 )
 """Behind one of these a number is a bound, a label or denied."""
 WIDE_BEHIND = re.compile(r"^\s*(?:左右|以上|以下|以内|多|余|几|分之|成|折|或|不|的?倒数|的?平方|的?立方)")

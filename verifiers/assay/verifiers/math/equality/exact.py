@@ -62,6 +62,8 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
         return environment.get(name) if environment and not isinstance(node, Const) else None
     if node.bound:
         return _folded(node, environment or {})
+    if node.head == "pow" and rational(node.args[0], environment) == 1 and not node.args[1].free:
+        return _power_of_one(node.args[1])
     values: list[Fraction] = []
     for arg in node.args:
         value = rational(arg, environment)
@@ -70,6 +72,15 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
         values.append(value)
     rule = _RULES.get(node.head)
     return rule(*values) if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values)) else None
+
+
+def _power_of_one(exponent: Node) -> Fraction:
+    """1 to any power is 1, however large; raises `Undefined` where the exponent has no value."""
+    try:
+        rational(exponent)
+    except TooLarge:
+        pass
+    return Fraction(1)
 
 
 def _inverse_pair(node: Op, environment: Environment | None) -> Fraction | None:
@@ -302,14 +313,15 @@ _RULES: dict[str, Callable[..., Fraction | None]] = {
     "pct": lambda value: value / 100,
     "gcd": _whole(math.gcd),
     "lcm": _whole(math.lcm),
-    "max": max,
-    "min": min,
+    "max": lambda *values: max(values),
+    "min": lambda *values: min(values),
+    "mod": _mod,
     "ln": _ln,
     "det": lambda *entries: determinant(list(entries)),
     "exp": lambda value: None if value else Fraction(1),
 }
 _ANY_NUMBER = frozenset(("add", "mul", "gcd", "lcm", "max", "min", "det"))
-_ARITY = {"div": 2, "pow": 2, "root": 2, "binom": 2, "log": 2}
+_ARITY = {"div": 2, "mod": 2, "pow": 2, "root": 2, "binom": 2, "log": 2}
 _RULES |= {
     "log": _log,
     "lg": lambda value: _log(value, Fraction(10)),

@@ -144,7 +144,7 @@ RULES: dict[str, Callable[..., Number]] = {
     "ceil": _rounded(CONTEXT.ceil),
     "fact": _factorial,
     "binom": _binomial,
-    "max": _real(max),
-    "min": _real(min),
+    "max": _real(lambda *values: max(values)),
+    "min": _real(lambda *values: min(values)),
     "det": _determinant,
 }

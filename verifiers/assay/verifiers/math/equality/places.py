@@ -140,6 +140,8 @@ def _is_monomial(node: Node) -> bool:
     """A product of symbols, constants and their powers and roots."""
     if not node.free or isinstance(node, Sym):
         return True
+    if isinstance(node, Op) and node.head == "pow" and node.args[1].free:
+        return False
     return (
         isinstance(node, Op)
         and node.head in ("mul", "div", "pow", "sqrt", "root")

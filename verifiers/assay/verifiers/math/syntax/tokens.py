@@ -50,8 +50,8 @@ _BODY = r"""
  |(?P<money>[$€£¥₩₹¢])
  |(?P<wide>[^\W\d_]+)
 """
-_OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!|\\,|\\\ |,"), re.X)
-_INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,|\\\ "), re.X)
+_OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!\s*|\\,\s*|\\\ \s*|,|[ ~]"), re.X)
+_INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,\s*|\\\ \s*"), re.X)
 _NOT_DIGITS = re.compile(r"[^\d.]")
 _SUPER = re.compile("[" + "".join(tables.SUPERSCRIPTS) + "]+")
 _SUB = re.compile("[" + "".join(tables.SUBSCRIPTS) + "]+")
@@ -62,6 +62,9 @@ _COLUMNS = re.compile(r"\s*(?:\[[a-z]\])?\s*\{[^{}]*\}")
 _BLACKBOARD = re.compile(r"\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))")
 _MONEY = {"textdollar": "$", "euro": "€", "texteuro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥"}
 _WIDE_PIECES = re.compile("(" + "|".join(("或者", "或", "和", "及", "与", *tables.WIDE_NUMBERS)) + ")")
+_UNIT_FUNCTIONS = frozenset(("min", "sec", "lb"))
+"""Names of functions that are units behind a number."""
+_MICRO = re.compile(r"[μµ](?=[mgsLlFAVWHJ](?![a-zA-Z]))")
 _ENGLISH = frozenset(("cost", "costs", "sect", "tang", "logs", "seco", "mind", "minx", "mine"))
 
 
@@ -69,6 +72,7 @@ def fold_unicode(text: str) -> str:
     """`text` with Unicode signs as the commands they equal."""
     if text.isascii():
         return text
+    text = _MICRO.sub("u", text)
     text = _SUPER.sub(lambda m: "^{" + "".join(tables.SUPERSCRIPTS[c] for c in m.group()) + "}", text)
     text = _SUB.sub(lambda m: "_{" + "".join(tables.SUBSCRIPTS[c] for c in m.group()) + "}", text)
     text = text.translate(tables.UNICODE)
@@ -181,6 +185,8 @@ class _Scanner:
             return
         if joint and len(run) > 1:
             self.put("joint", joint)
+        elif run in _UNIT_FUNCTIONS and self.tokens and self.tokens[-1].kind in ("num", "val"):
+            self.put("word" if textual else "run", run)
         elif run in tables.ASCII_CONSTANTS:
             self.put("const", tables.ASCII_CONSTANTS[run])
         elif textual:
@@ -283,7 +289,7 @@ class _Scanner:
 
     def upright(self, content: str) -> bool:
         """Upright names: functions and the constants i and e."""
-        if content in tables.FUNCTIONS and content not in ("min", "sec"):
+        if content in tables.FUNCTIONS and content not in _UNIT_FUNCTIONS:
             self.put("func", tables.FUNCTIONS[content])
         elif content in ("i", "e"):
             self.put("const", content)
