@@ -70,11 +70,11 @@ def decide(spec: MathSpec, reading: Reading, comparison: Comparison) -> bool:
 
 def _with_units(gold: Reading, reading: Reading, comparison: Comparison) -> bool:
     """Letters behind a number read as a unit: the answer's, or the gold's where the answer has a unit in words."""
-    answer_too = second_reading(reading)
+    answer_too = second_reading(reading, capitals=isinstance(gold.value, Measured))
     if answer_too is not None and not has_symbols(gold.value) and comparison.equal(gold.value, answer_too.value):
         return comparison.note("letters read as a unit", result=True)
     if isinstance(reading.value, Measured) or answer_too is not None:
-        gold_too = second_reading(gold)
+        gold_too = second_reading(gold, capitals=True)
         answer = reading.value if answer_too is None else answer_too.value
         if gold_too is not None and comparison.equal(gold_too.value, answer):
             return comparison.note("letters read as a unit", result=True)

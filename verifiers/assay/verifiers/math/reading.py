@@ -238,8 +238,11 @@ def _binds(token: Token) -> bool:
     return token.kind == "op" and token.value in _BINDING
 
 
-def second_reading(reading: Reading) -> Reading | None:
-    """`5 m`, `12 m/s`, `3 kg m^2`: a number and letters that spell a unit; the other reading of a product."""
+def second_reading(reading: Reading, *, capitals: bool) -> Reading | None:
+    """`5 m`, `12 m/s`, `3 kg m^2`: a number and letters that spell a unit; the other reading of a product.
+
+    `capitals`: also one capital letter alone (`12 J`), which is a unit only beside another unit.
+    """
     tokens = reading.tokens
     start = next((i for i, token in enumerate(tokens) if i and token.kind in ("let", "run")), 0)
     if not start or not tokens[start].spaced or len(tokens) - start > MAX_TOKENS:
@@ -249,7 +252,7 @@ def second_reading(reading: Reading) -> Reading | None:
     if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:start]):
         return None
     upright = [token._replace(kind="word") if token.kind in ("let", "run") else token for token in tokens[start:]]
-    if not _is_unit_symbol(tokens[start:], upright):
+    if not _is_unit_symbol(tokens[start:], upright, capitals=capitals):
         return None
     try:
         tree = parse([*tokens[:start], *upright])
@@ -258,13 +261,18 @@ def second_reading(reading: Reading) -> Reading | None:
         return None
 
 
-def _is_unit_symbol(italic: tuple[Token, ...], upright: list[Token]) -> bool:
+def _is_unit_symbol(italic: tuple[Token, ...], upright: list[Token], *, capitals: bool) -> bool:
     """Whether letters spell known units only; one letter alone must be a unit that is written so."""
     phrase = unit_phrase(upright)
     names = [token.value for token in upright if token.kind == "word"]
     if phrase is None or any(name not in units.CANONICAL for name in names):
         return False
-    return len(italic) > 1 or italic[0].kind == "run" or names[0] in units.ITALIC_UNITS | units.GOLD_LETTERS
+    return (
+        len(italic) > 1
+        or italic[0].kind == "run"
+        or names[0] in units.ITALIC_UNITS
+        or (capitals and names[0] in units.CAPITALS)
+    )
 
 
 def has_symbols(value: Value) -> bool:

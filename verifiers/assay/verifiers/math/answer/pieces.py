@@ -205,6 +205,9 @@ class _Reader:
         """Whether an operator beside a letter makes it a symbol."""
         if after.text in _BINDING or before.text in _BINDING:
             unit_below = before.text == "/" and not before.spaced and not token.spaced
+            unit_above = before.kind == "num" and token.spaced and after.text == "/" and not after.spaced
+            if unit_above and token.text in _UNIT_LETTERS:
+                return False
             return not unit_below and not (token.text == "I" and after.text not in _BINDING)
         minus_after = after.text in _MINUS and after.spaced and len(token.text) == 1
         minus_before = before.text in _MINUS and token.spaced == before.spaced and len(token.text) == 1

@@ -83,8 +83,12 @@ def _letter(pieces: list[Piece]) -> Assertion:
     if last is None or len(last.form) != 1 or not last.form.isascii() or last.form in "aI":
         return Assertion(reason="no_answer")
     denied = vocabulary.DENIED.search(" ".join(piece.text for piece in spoken[-8:-1]))
-    several = len(spoken) > 1 and (spoken[-2].text in ("or", "and") or len(spoken[-2].form) == 1)
+    several = len(spoken) > 1 and (spoken[-2].text in ("or", "and") or _is_letter(spoken[-2]))
     return Assertion(reason="hedged") if denied or several else Assertion(last.form, last.start, last.end)
+
+
+def _is_letter(piece: Piece) -> bool:
+    return len(piece.form) == 1 and piece.form.isascii()
 
 
 # --- which value -----------------------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ rounding noise are 0 exactly, so that 1/(sin pi) is undefined rather than huge.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 
 from assay.verifiers.math.equality.exact import NoValue, TooLarge, Undefined, rational
 from assay.verifiers.math.equality.functions import ANGLES, CONTEXT, HIDDEN_EXPONENTIALS, RULES, SLACK, Number
+from assay.verifiers.math.equality.secrets import drawn
 from assay.verifiers.math.syntax.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
@@ -364,5 +364,4 @@ def _settled(value: Number) -> Number:
 
 def _drawn(text: str) -> Number:
     """A number in (1/2, 3/2) that depends on `text` alone."""
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=40).digest()
-    return CONTEXT.mpf(int.from_bytes(digest, "big")) / (1 << 320) + CONTEXT.mpf(1) / 2
+    return CONTEXT.mpf(drawn(text, 40)) / (1 << 320) + CONTEXT.mpf(1) / 2

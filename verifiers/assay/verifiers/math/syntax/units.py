@@ -121,8 +121,8 @@ SPACED_ONLY = frozenset(p + s for p, symbols in _PREFIXES.items() for s in symbo
 SINGLE_LETTERS = frozenset("mgshLlNJWVAKCTF")
 # Of these, the ones that are read so where they stand in italics: `5 m` (a product is tried first).
 ITALIC_UNITS = frozenset("mgshL")
-GOLD_LETTERS = frozenset("NJWVACF")
-"""Read so only beside a unit in words on the other side, or none: `12 J`."""
+CAPITALS = frozenset("NJWVACF")
+"""In italics these are a unit only beside a unit on the other side: `12 J`."""
 # Bare letters after a number that are read as a unit rather than as a product.
 BARE = frozenset(a for a in CANONICAL if len(a) > 1 and a.isascii() and a.isalpha()) - SPACED_ONLY | {"mL", "mg", "kN"}
 
