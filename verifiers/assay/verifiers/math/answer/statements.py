@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.verifiers.extract import strip_markdown
 from assay.verifiers.extract.found import words
 
-LONGEST = 3_000
+LONGEST = 2_000
 """Code points of a statement that are looked at, from its end."""
 _STOP = re.compile(r"[.!?。！？]|\n[ \t\r]*\n")
 _CLOSERS = "*_`\"')]”’$\\"

@@ -10,9 +10,14 @@ from assay.verifiers.math.syntax.quantities import read_quantity
 from assay.verifiers.math.syntax.tokens import Token
 
 
+_DIVIDING = frozenset(("cup", "cap", "setminus", "over", "choose", ":"))
+
+
 def read_members(cursor: Cursor) -> Node:
     """The whole range as a list, or as its only member."""
     start = cursor.position
+    if cursor.end - start == 1:
+        return read_quantity(cursor)
     pieces = cursor.split(_is_list_separator)
     if len(pieces) == 1:
         cursor.position = start
@@ -78,6 +83,12 @@ def _name_before_bracket(cursor: Cursor) -> tuple[str, int]:
 
 def _side(cursor: Cursor) -> Node:
     """Sets joined by set operations, a ratio, or a quantity."""
+    signs = {token.value for token in cursor.tokens[cursor.position : cursor.end] if token.kind == "op"}
+    return _divided(cursor) if signs & _DIVIDING else read_quantity(cursor)
+
+
+def _divided(cursor: Cursor) -> Node:
+    """A side that holds one of the signs that bind less than a sum."""
     for sign in ("cup", "cap", "setminus"):
         pieces = _split_here(cursor, sign)
         if len(pieces) > 1:

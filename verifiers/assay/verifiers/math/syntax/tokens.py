@@ -23,6 +23,8 @@ from assay.verifiers.math.syntax.units import CURRENCY_SIGNS
 
 MAX_TEXT = 20_000
 """Longer answers (code points) are compared as text only."""
+MAX_TOKENS = 5_000
+"""Longer answers are compared as text only: reading is linear, but each token costs tens of microseconds."""
 _MAX_NESTED_TEXT = 12
 
 
@@ -37,7 +39,7 @@ class Token(NamedTuple):
 _THOUSANDS = r"(?<!\d,)(?<!\d)[1-9]\d{0,2}(?:(?:%s)\d{3})+(?!,?\d)(?:\.\d+)?"
 _BODY = r"""
   (?P<rep>\d*\.\d*(?:\\overline|\\bar)\s*\{\s*\d+\s*\}|\d*\.\d*\\dot\s*(?:\{\d\}|\d)(?:\d*\\dot\s*(?:\{\d\}|\d))?)
- |(?P<sci>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,6}(?![A-Za-z\d.]))
+ |(?P<sci>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,6}(?![A-Za-z\d.]))
  |(?P<mixed>\d+(?:[ ]+|(?:[ ~]|\\\ )+(?!\d{3}/))\d+/\d+(?![\d.]))
  |(?P<thou>THOUSANDS)
  |(?P<num>\d+\.\d+|\d+\.(?!\.)|\d+|\.\d+)
@@ -128,6 +130,8 @@ class _Scanner:
         self.spaced = False
 
     def put(self, kind: str, value: str | Fraction) -> None:
+        if len(self.tokens) >= MAX_TOKENS:
+            raise Unparsed("too many tokens")
         self.tokens.append(Token(kind, value, self.spaced))
         self.spaced = False
 
