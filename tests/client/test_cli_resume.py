@@ -120,7 +120,7 @@ def test_a_killed_run_is_completed(assay: Assay, service: Running) -> None:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Parts of one chunk each."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("assay.cli.parts.PART_ROWS", 1)
+    monkeypatch.setattr("assay.cli.parquet_output.PART_ROWS", 1)
     monkeypatch.setattr("assay.client.chunks.CHUNK_ITEMS", 1)
     return parquet
 
@@ -138,7 +138,7 @@ def test_parquet_keeps_its_columns_and_types(assay: Assay, service: Running, sma
     out = small_parts.read_table("out.parquet")
     assert out.drop_columns(["result"]).equals(table)
     assert rewards(small_parts, "out.parquet") == [float(n % 9 == 7) for n in range(700)]
-    assert not Path("out.parquet.parts").exists()
+    assert not Path("out.parquet.partial.jsonl").exists()
 
 
 def test_jsonl_to_parquet_and_back(assay: Assay, service: Running, small_parts: Any) -> None:
@@ -151,11 +151,11 @@ def test_jsonl_to_parquet_and_back(assay: Assay, service: Running, small_parts: 
     assert (first["result"]["reward"], second["result"]["reward"]) == (1, 0)
 
 
-def test_parquet_resumes_by_parts(assay: Assay, service: Running, small_parts: Any) -> None:
+def test_parquet_resumes_from_its_partial_lines(assay: Assay, service: Running, small_parts: Any) -> None:
     rows = [row(f"#### {n % 9}", id=f"r{n}") for n in range(600)]
     write("in.jsonl", [*rows[:300], "broken"])
     assert assay("score", "in.jsonl", "-o", "out.parquet", "--server", service.url).code == 2
-    assert list(Path("out.parquet.parts").glob("*.parquet")) and not Path("out.parquet").exists()
+    assert Path("out.parquet.partial.jsonl").stat().st_size and not Path("out.parquet").exists()
     write("in.jsonl", rows)
     service.service.requests.clear()
     assert assay("score", "in.jsonl", "-o", "out.parquet", "--resume", "--server", service.url).code == 0

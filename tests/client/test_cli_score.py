@@ -149,7 +149,7 @@ def test_options_that_cannot_work(assay: Assay, arguments: list[str], word: str)
 
 
 def test_a_dead_service_is_unfinished_not_zero(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.client._endpoints.FIRST_REST_S", 0.001)
+    monkeypatch.setattr("assay.client.endpoints.FIRST_REST_S", 0.001)
     write("in.jsonl", [row()])
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--server", "http://127.0.0.1:9")
     assert ran.code == 3 and "no answer" in ran.err and Path("out.jsonl").read_text() == ""

@@ -19,7 +19,7 @@ from assay.client import (
     RequestRefused,
     ServiceUnavailable,
 )
-from assay.client._core import Chunk
+from assay.client.core import Chunk
 from assay.client.deadline import Deadline
 from assay.client.items import encode_items
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from assay.client import MemoryTransport, Overloaded, ServiceUnavailable
-from assay.client._endpoints import LONGEST_REST_S, Endpoint, Endpoints
 from assay.client.deadline import Deadline
+from assay.client.endpoints import LONGEST_REST_S, Endpoint, Endpoints
 from assay.client.errors import DeadlineExceeded
 
 

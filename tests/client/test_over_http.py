@@ -146,15 +146,6 @@ def test_a_refusal_is_not_retried_and_names_the_field(service: Running) -> None:
     assert fault.value.problem.field == "Origin" and len(service.service.requests) == 1
 
 
-def test_a_refusal_of_one_item_is_that_items_result(service: Running) -> None:
-    problem = {"type": "urn:assay:problem:too_deep", "title": "no", "status": 400, "detail": "nested too deeply"}
-    service.service.script += [(400, {}, problem)] * 2
-    with Client(service.url) as client:
-        (result,) = client.score([item()])
-    assert result.reward is None and result.error is not None and result.error.message == "nested too deeply"
-    assert result.flags == ("refused:too_deep",) and len(service.service.requests) == 2
-
-
 @pytest.mark.parametrize(
     "body",
     [b"<html>", b"{}", b'{"results":[]}', b'{"results":[{"id":"1","reward":1}]}', b'{"results":[1]}',

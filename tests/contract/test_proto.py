@@ -9,6 +9,7 @@ import pytest
 from assay.contract import assay_pb2 as pb
 from assay.contract.item import ITEM_FIELDS
 from assay.contract.result import Result
+from assay.service.engine.protocol import ErrorFrame
 from assay.service.engine.render import ResultFrame, TimingFrame
 from assay.service.rpc.results import result
 
@@ -38,9 +39,16 @@ def test_every_field_of_a_result_has_its_place() -> None:
 
 def test_no_verdict_is_nan_to_a_reader_who_does_not_look() -> None:
     frame = ResultFrame(
-        id="a", reward=None, score=None, outcome="no_verdict", reason="deadline", verifier="exact@1",
-        timing=TimingFrame(), cached=False,
-    )  # fmt: skip
+        id="a",
+        reward=None,
+        score=None,
+        outcome="no_verdict",
+        reason="deadline",
+        error=ErrorFrame("deadline", "not started", True),
+        fields={},
+        verifier="exact@1",
+        timing=TimingFrame(),
+    )
     back = pb.Result.FromString(result(frame).SerializeToString())
     assert math.isnan(back.verdict.reward) and math.isnan(back.verdict.score)
     assert back.no_verdict.code == "deadline" and back.verdict.outcome == pb.OUTCOME_NO_VERDICT

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.contract.numbers import Lexeme, NumberFault, equal, exact, fraction_of, written
 from assay.verifiers import Candidate, Verdict, strict_json
 from assay.verifiers.matchers import compile_matcher, key_of, same
-from assay.verifiers.numbers import Lexeme, NumberFault, equal, exact, fraction_of, written
 
 from ._scoring import REGISTRY, calm, verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.cli.errors import Unusable
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 from assay.client.items import to_json
 
 WINDOW = 16

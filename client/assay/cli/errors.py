@@ -1,13 +1,6 @@
-"""Exit codes, and what a command says when it cannot go on."""
+"""Exit codes, and the error of a command that cannot go on. Imports nothing of Assay."""
 
 from __future__ import annotations
-
-from assay.client.errors import (
-    AssayError,
-    DeadlineExceeded,
-    Overloaded,
-    ServiceUnavailable,
-)
 
 OK, DIFFERS, UNUSABLE, UNFINISHED, INTERRUPTED = 0, 1, 2, 3, 130
 """0 every row has a result; 1 `check` found differences; 2 unusable input; 3 try again later (`--resume`)."""
@@ -19,9 +12,3 @@ class Unusable(Exception):
     def __init__(self, message: str, *, line: int | None = None, source: str | None = None) -> None:
         place = ":".join(str(part) for part in (source, line) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)
-
-
-def exit_code(error: AssayError | Unusable) -> int:
-    """The exit code that an error stands for."""
-    later = (Overloaded, ServiceUnavailable, DeadlineExceeded)
-    return UNFINISHED if isinstance(error, later) else UNUSABLE

@@ -17,11 +17,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from assay.cli.errors import INTERRUPTED, UNUSABLE, Unusable, exit_code
+from assay.cli.errors import INTERRUPTED, UNFINISHED, UNUSABLE, Unusable
 from assay.cli.escape import one_line
-from assay.client.errors import AssayError
+from assay.client.errors import AssayError, DeadlineExceeded, Overloaded, ServiceUnavailable
 
 GROUP = "assay.commands"
+_LATER = (Overloaded, ServiceUnavailable, DeadlineExceeded)
+"""Errors after which the same command may succeed."""
 
 BUILT_IN = {
     "score": ("assay.cli.commands.score:score", "Score the rows of a file."),
@@ -120,7 +122,7 @@ def main() -> None:
         app()
     except (AssayError, Unusable) as error:
         print(f"assay: {one_line(str(error), limit=1000)}", file=sys.stderr)
-        sys.exit(exit_code(error))
+        sys.exit(UNFINISHED if isinstance(error, _LATER) else UNUSABLE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:

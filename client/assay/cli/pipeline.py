@@ -7,17 +7,18 @@ Bad input ends the run only after every row before it is through.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from assay.cli.errors import Unusable
 from assay.cli.rows import Row
-from assay.client._async import AsyncClient
-from assay.client._core import Chunk
+from assay.cli.summary import Summary
+from assay.client import AsyncClient
 from assay.client.answers import Answer
 from assay.client.chunks import chunks
+from assay.client.concurrency import in_order
+from assay.client.core import Chunk
 from assay.client.deadline import Deadline
 
 
@@ -27,6 +28,11 @@ class Scored:
 
     rows: list[Row]
     answers: dict[int, Answer]
+
+    def count(self, summary: Summary) -> None:
+        """Add the answers to a summary; rows that were settled before are in it already."""
+        for answer in self.answers.values():
+            summary.add(answer.fields)
 
 
 async def score_rows(
@@ -41,24 +47,14 @@ async def score_rows(
 ) -> AsyncIterator[Scored]:
     """Score the rows that are not settled."""
     guarded = Guarded(rows)
-    source = chunks(guarded)
-    pending: deque[asyncio.Task[Scored]] = deque()
-    more = True
-    try:
-        while more or pending:
-            while more and len(pending) < window:
-                chunk = await asyncio.to_thread(_next, source) if slow else _next(source)
-                more = chunk is not None
-                if chunk is not None:
-                    pending.append(asyncio.create_task(_score(client, chunk, explain, deadline_s, defaults)))
-            if pending:
-                yield await pending.popleft()
-        if guarded.fault is not None:
-            raise guarded.fault
-    finally:
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+
+    async def score(chunk: list[Row]) -> Scored:
+        return await _score(client, chunk, explain, deadline_s, defaults)
+
+    async for scored in in_order(chunks(guarded), score, window=window, read_in_thread=slow):
+        yield scored
+    if guarded.fault is not None:
+        raise guarded.fault
 
 
 class Guarded:
@@ -75,10 +71,6 @@ class Guarded:
             self.fault = error
 
 
-def _next(source: Iterator[list[Row]]) -> list[Row] | None:
-    return next(source, None)
-
-
 async def _score(
     client: AsyncClient,
     rows: list[Row],
@@ -91,3 +83,20 @@ async def _score(
         return Scored(rows, {})
     answers = await client.core().score(Chunk(items=items, deadline=Deadline(deadline_s), defaults=defaults))
     return Scored(rows, {int(answer.id): answer for answer in answers})
+
+
+class JsonlSink:
+    """Writes one line per row, flushed chunk by chunk: a kill loses only what is in flight."""
+
+    def __init__(self, stream: BinaryIO, *, slim: bool) -> None:
+        self._stream = stream
+        self._slim = slim
+
+    def write(self, scored: Scored) -> None:
+        """Write the rows of one chunk."""
+        lines = [
+            row.settled if row.settled is not None else row.output(scored.answers[row.index], slim=self._slim)
+            for row in scored.rows
+        ]
+        self._stream.write(("\n".join(lines) + "\n").encode())
+        self._stream.flush()

@@ -74,8 +74,8 @@ def _check(found: Survey, line: bytes, row: Row, *, output: str, slim: bool) -> 
     found.size += len(line)
 
 
-def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
-    """The result in an output line, or None if it is not this row's."""
+def result_text(line: bytes, row: Row, *, slim: bool) -> str | None:
+    """Return the JSON text of the result in an output line, or None if the line is not this row's."""
     head = row.head(slim=slim)
     start = head + ("" if head == "{" else ",") + '"result":'
     try:
@@ -83,10 +83,19 @@ def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
         if not text.startswith(start):
             return None
         members, _ = whole_object("{" + text[len(start) - len('"result":') :])
-        result = json.loads(text[len(start) : -1])
-    except (NotJson, UnicodeDecodeError, ValueError):
+    except (NotJson, UnicodeDecodeError):
         return None
-    return result if list(members) == ["result"] and isinstance(result, dict) else None
+    return text[len(start) : -1] if list(members) == ["result"] else None
+
+
+def result_of(line: bytes, row: Row, *, slim: bool) -> Mapping[str, Any] | None:
+    """Return the result in an output line, decoded, or None if the line is not this row's."""
+    text = result_text(line, row, slim=slim)
+    try:
+        result = None if text is None else json.loads(text)
+    except ValueError:
+        return None
+    return result if isinstance(result, dict) else None
 
 
 def check_version(verifier: str, offered: Mapping[str, int]) -> None:

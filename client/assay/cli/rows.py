@@ -80,10 +80,14 @@ class Row:
         return "{" + ",".join(f"{json.dumps(name)}:{self.raw(name)}" for name in kept)
 
     def output(self, answer: Answer, *, slim: bool) -> str:
-        """The output line: the row with its result spliced in before the closing brace."""
+        """Return the output line: the row with its result spliced in before the closing brace."""
+        return self.output_text(self.result(answer), slim=slim)
+
+    def output_text(self, result: str, *, slim: bool) -> str:
+        """Return the output line for the JSON text of a result."""
         head = self.head(slim=slim)
         comma = "" if head == "{" else ","
-        return f'{head}{comma}"result":{self.result(answer)}}}'
+        return f'{head}{comma}"result":{result}}}'
 
     def result(self, answer: Answer) -> str:
         """The result's text, carrying the row's own id (its index where it has none)."""

@@ -1,7 +1,6 @@
 """The client: one Client over transports, and the frame of the command line."""
 
 from assay.client._async import AsyncClient
-from assay.client._memory import MemoryTransport
 from assay.client._sync import Client
 from assay.client.errors import (
     AssayError,
@@ -12,6 +11,7 @@ from assay.client.errors import (
     RequestRefused,
     ServiceUnavailable,
 )
+from assay.client.memory_transport import MemoryTransport
 from assay.client.transport import Transport
 from assay.contract.item import Item
 from assay.contract.result import Result

@@ -10,17 +10,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.client._core import Chunk, Core, Policy
-from assay.client._endpoints import Endpoints
+from assay.client._persist import score_until_verdict
 from assay.client.answers import Answer
 from assay.client.chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
+from assay.client.concurrency import run_all
+from assay.client.core import Chunk, Core, Policy
 from assay.client.deadline import Deadline
+from assay.client.endpoints import Endpoints
 from assay.client.errors import ConfigurationError, ProtocolError, refused
 from assay.client.items import Encoded, ItemLike, encode_items, to_json
 from assay.client.transport import Transport, open_transport
@@ -87,7 +89,26 @@ class AsyncClient:
         Raises `RequestRefused`, `Overloaded`, `ServiceUnavailable`, `DeadlineExceeded`, `ProtocolError`.
         """
         encoded = encode_items(items)
-        answers = await self._all(self._cut(encoded, defaults, deadline_s))
+        answers = await self._all(self._cut(encoded, defaults, deadline_s, self._size), self.core().score)
+        found = {answer.id: answer for answer in answers}
+        return [found[item.id].result() for item in encoded]
+
+    async def score_until_verdict(
+        self, items: Iterable[ItemLike], *, deadline_s: float, chunk_items: int | None = None
+    ) -> list[Result]:
+        """Return one result per item, in order, by the deadline; send again what has no verdict until then.
+
+        An outage is not raised: what has no verdict by the deadline is a retryable result that says why. Raises
+        `RequestRefused` and `ProtocolError`.
+        """
+        encoded = encode_items(items)
+        size = self._size if chunk_items is None else {**self._size, "max_items": chunk_items}
+        core = self.core()
+
+        async def persist(request: Chunk) -> list[Answer]:
+            return await score_until_verdict(request, core.score)
+
+        answers = await self._all(self._cut(encoded, None, deadline_s, size), persist)
         found = {answer.id: answer for answer in answers}
         return [found[item.id].result() for item in encoded]
 
@@ -103,7 +124,7 @@ class AsyncClient:
         deadline_s: float | None = None,
     ) -> AsyncIterator[Result]:
         """Results as they are ready, a group's together where the service can; each item exactly once."""
-        requests = self._cut(encode_items(items), defaults, deadline_s)
+        requests = self._cut(encode_items(items), defaults, deadline_s, self._size)
         queue: asyncio.Queue[Answer | None] = asyncio.Queue(self._max_in_flight * 256)
         core = self.core()
 
@@ -113,7 +134,7 @@ class AsyncClient:
 
         async def pump_all() -> None:
             try:
-                await _bounded(requests, pump, limit=self._max_in_flight)
+                await run_all(requests, pump, limit=self._max_in_flight)
             except Exception:
                 await queue.put(None)
                 raise
@@ -159,45 +180,30 @@ class AsyncClient:
         """The core of this process and loop."""
         home = (os.getpid(), asyncio.get_running_loop())
         if self._opened is None or self._home != home:
-            transports = [self._transport] if self._transport else [
-                open_transport(url, **self._options) for url in self._urls
-            ]  # fmt: skip
+            own = [] if self._transport is None else [self._transport]
+            transports = own or [open_transport(url, **self._options) for url in self._urls]
             self._opened, self._home = Core(Endpoints(transports), self._policy), home
         return self._opened
 
-    def _cut(self, encoded: list[Encoded], defaults: Mapping[str, Any] | None, deadline_s: float | None) -> list[Chunk]:
+    def _cut(
+        self,
+        encoded: list[Encoded],
+        defaults: Mapping[str, Any] | None,
+        deadline_s: float | None,
+        size: Mapping[str, int],
+    ) -> list[Chunk]:
         try:
             common = to_json(dict(defaults)) if defaults else None
         except (TypeError, ValueError, RecursionError) as error:
             raise refused(f"defaults have no JSON form ({type(error).__name__})", field="defaults") from None
         deadline = Deadline(self._deadline_s if deadline_s is None else deadline_s)
-        return [
-            Chunk(items=part, deadline=deadline, defaults=common) for part in chunks(gathered(encoded), **self._size)
-        ]
+        return [Chunk(items=part, deadline=deadline, defaults=common) for part in chunks(gathered(encoded), **size)]
 
-    async def _all(self, requests: Sequence[Chunk]) -> list[Answer]:
+    async def _all(self, requests: Sequence[Chunk], score: Callable[[Chunk], Awaitable[list[Answer]]]) -> list[Answer]:
         answers: list[Answer] = []
-        core = self.core()
 
         async def send(request: Chunk) -> None:
-            answers.extend(await core.score(request))
+            answers.extend(await score(request))
 
-        await _bounded(requests, send, limit=self._max_in_flight)
+        await run_all(requests, send, limit=self._max_in_flight)
         return answers
-
-
-async def _bounded(requests: Iterable[Chunk], work: Any, *, limit: int) -> None:
-    """Run `work` on every request, so many at once; the first fault ends the others and is raised."""
-    waiting = iter(requests)
-
-    async def worker() -> None:
-        for request in waiting:
-            await work(request)
-
-    tasks = [asyncio.create_task(worker()) for _ in range(limit)]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -30,6 +30,12 @@ class Answer:
         error = self.fields.get("error")
         return error.get("code") if isinstance(error, dict) else None
 
+    @property
+    def retryable(self) -> bool:
+        """Whether it is a null that may become a verdict if the item is sent again."""
+        error = self.fields.get("error")
+        return isinstance(error, dict) and error.get("retryable") is True
+
     def result(self) -> Result:
         """The result as a model. Raises `ProtocolError`."""
         try:

@@ -19,11 +19,11 @@ from pydantic import ValidationError
 from assay.client.errors import (
     AssayError,
     ConfigurationError,
-    Overloaded,
     ProtocolError,
     RequestRefused,
     ServiceUnavailable,
 )
+from assay.client.problems import error_of
 from assay.contract import assay_pb2 as pb
 from assay.contract.envelope import Problem
 from assay.contract.rawjson import split_array, split_object
@@ -45,6 +45,10 @@ _OUTCOMES = {
     pb.OUTCOME_PARTIAL: "partial",
     pb.OUTCOME_SHAPED: "shaped",
 }
+
+
+_APART = frozenset({"id", "verdict", "no_verdict", "reason", "timing", "cached"})
+"""Fields of a result that are not copied by their names."""
 
 
 class GrpcTransport:
@@ -184,20 +188,17 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _result(message: pb.Result) -> dict[str, Any]:
-    """A result in the contract's JSON form."""
-    result: dict[str, Any] = {"id": message.id, **_verdict(message), "reason": message.reason}
-    for name in ("extracted", "parts", "tests", "explanation"):
-        if message.HasField(f"{name}_json"):
-            result[name] = json.loads(getattr(message, f"{name}_json"))
-    if message.HasField("span"):
-        result["span"] = [message.span.start, message.span.end]
-    for name in ("message", "item_key"):
-        if message.HasField(name):
-            result[name] = getattr(message, name)
+    """Return a result in the contract's JSON form; its optional fields are those that the message carries."""
+    result: dict[str, Any] = {"id": message.id, **_verdict(message), "reason": message.reason, "flags": []}
+    for field, value in message.ListFields():
+        if field.name.endswith("_json"):
+            result[field.name.removesuffix("_json")] = json.loads(value)
+        elif field.name == "span":
+            result["span"] = [value.start, value.end]
+        elif field.name not in _APART:
+            result[field.name] = list(value) if field.name == "flags" else value
     timing = {name: getattr(message.timing, name) for name in ("queue_ms", "run_ms", "cpu_ms")}
-    return result | {
-        "flags": list(message.flags), "verifier": message.verifier, "timing": timing, "cached": message.cached,
-    }  # fmt: skip
+    return result | {"timing": timing, "cached": message.cached}
 
 
 def _verdict(message: pb.Result) -> dict[str, Any]:
@@ -227,30 +228,31 @@ def _info(info: pb.VerifierInfo) -> dict[str, Any]:
 
 
 def _fault(error: grpc.aio.AioRpcError) -> AssayError:
-    """A status as the client's own error."""
+    """Return a status as the client's own error, by its problem document where it carries one."""
     trailing: dict[str, Any] = dict(_pairs(error.trailing_metadata()))
     problem = _problem(trailing.get("assay-problem-bin"))
     code = error.code()
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return _exhausted(problem, str(error.details()), trailing.get("retry-after"))
-    if problem is not None and problem.status < 500:
-        return RequestRefused(problem)
+    if problem is None and code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        problem = _exhausted(str(error.details()))
+    if problem is not None:
+        return error_of(problem, retry_after_s=_seconds(trailing.get("retry-after")))
     if code in _LATER:
         return ServiceUnavailable(f"no answer: {code.name}")
     return ProtocolError(f"unexpected status {code.name}")
 
 
-def _exhausted(problem: Problem | None, details: str, retry_after: Any) -> AssayError:
-    """No room now, in the service or before it; or a message that is never taken in."""
-    if problem is None and _TOO_LARGE in details:
-        refusal = Problem(type="urn:assay:problem:too_large", title="Too large", status=413, detail="message too large")
-        return RequestRefused(refusal)
-    problem = problem or Problem(type="about:blank", title="Too many requests", status=429)
+def _exhausted(details: str) -> Problem:
+    """Return the problem of a refusal by gRPC itself: a message that is never taken in, or no room now."""
+    if _TOO_LARGE in details:
+        return Problem(type="urn:assay:problem:too_large", title="Too large", status=413, detail="message too large")
+    return Problem(type="about:blank", title="Too many requests", status=429)
+
+
+def _seconds(value: Any) -> float | None:
     try:
-        wait = problem.retry_after_s if retry_after is None else max(float(retry_after), 0.0)
+        return None if value is None else max(float(value), 0.0)
     except ValueError:
-        wait = problem.retry_after_s
-    return Overloaded(f"429 {problem.detail or problem.title}", queue_depth=problem.queue_depth, retry_after_s=wait)
+        return None
 
 
 def _pairs(metadata: Iterable[Any] | None) -> Iterable[tuple[str, Any]]:

@@ -3,9 +3,9 @@
 A string that is one placeholder becomes the column's value with its type; placeholders inside a longer
 string become text. `{a.b.0}` goes into mappings and sequences (and never into attributes); `{a!json}`
 reads a column that holds JSON text. Literal braces are doubled, as in `str.format`. Everything else of a
-template stays what it is. The trainers' faces and the service's wires share this.
+template stays what it is. Trainer adapters and compat protocols share this.
 
-JSON text is read strictly (no NaN, no name twice); a number that a float cannot hold keeps its text (`Written`).
+JSON text is read strictly (no NaN, no name twice); a number that a float cannot hold keeps its text (`Lexeme`).
 
 Not covered: conditions, defaults, arithmetic. A function does that, where a face takes one.
 """
@@ -13,13 +13,12 @@ Not covered: conditions, defaults, arithmetic. A function does that, where a fac
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from assay.client.errors import ConfigurationError
+from assay.contract import numbers
 from assay.contract.rawjson import distinct, no_constant
 
 Row = Mapping[str, Any]
@@ -41,28 +40,9 @@ class RowFault(ValueError):
     """This row cannot be filled in or has no JSON form. Names the column, never what it holds."""
 
 
-class Written(float):
-    """A number that a float only comes near to; `text` is how it was written."""
-
-    def __new__(cls, text: str) -> Written:
-        """The number that a text is."""
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    text: str
-
-
 def read_json(text: str | bytes) -> Any:
     """The value that a JSON text is, no number of it changed. Raises ValueError, RecursionError."""
-    return json.loads(text, parse_float=_number, parse_constant=no_constant, object_pairs_hook=distinct)
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if math.isfinite(value) and (repr(value) == text or Decimal(repr(value)) == Decimal(text)):
-        return value
-    return Written(text)
+    return json.loads(text, parse_float=numbers.written, parse_constant=no_constant, object_pairs_hook=distinct)
 
 
 def template(value: Any) -> Fill:
@@ -138,7 +118,7 @@ def _written(value: Any) -> str:
     """A value inside a longer text: text as it is, the rest as JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Written):
+    if isinstance(value, numbers.Lexeme):
         return value.text
     try:
         return json.dumps(value, ensure_ascii=False)

@@ -51,7 +51,7 @@ def open_transport(url: str, **options: Any) -> Transport:
     if re.fullmatch(r"[\w.-]+:\d+(/.*)?", url):
         raise ConfigurationError(f"a URL needs a scheme: did you mean http://{url}?")
     if scheme in ("http", "https", "unix"):
-        from assay.client._http import HttpTransport
+        from assay.client.http_transport import HttpTransport
 
         return _made(HttpTransport, url, scheme, options)
     factory = _plugged(scheme)

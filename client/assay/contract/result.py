@@ -1,17 +1,20 @@
 """A result: the three-valued verdict on one item.
 
-`reward` is a finite number, or null where there is no verdict: our fault or the row's, never the
-model's. A model's fault (wrong, unparsed, crash, time-out, too much output) is a reward, normally 0.
+`reward` is a finite number, or null where there is no verdict: a fault of the service or of the row, never of
+the model. A fault of the model (wrong, unparsed, crash, time-out, too much output) is a reward, normally 0.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from assay.contract.base import WireModel
+
+NATIVE = object()
+"""Marks a field of a verdict whose type is closed: it needs no JSON encoding of its own."""
 
 
 class Outcome(str, Enum):
@@ -61,41 +64,47 @@ class Timing(ResultModel):
     cpu_ms: float = 0.0
 
 
-class Part(ResultModel):
+class VerdictFields(ResultModel):
+    """What a verifier says of one completion: the fields that a verdict, a part and a result have in common.
+
+    This is the only list of them. A lane encodes them once (`assay.service.engine.workers.encode`), and
+    everything after it passes them on by name. A field marked `NATIVE` travels as a plain value; the others hold
+    any JSON and travel as JSON bytes.
+    """
+
+    reward: float | None = Field(description="Null: no verdict, never to be read as 0.")
+    score: float | None = Field(description="Correctness in [0, 1] before any shaping, or null.")
+    reason: str = Field(description="`equal`, `unequal`, `no_answer`, `timeout`, …")
+    extracted: Any = Field(None, description="What was taken as the answer, bounded.")
+    span: Annotated[tuple[int, int] | None, NATIVE] = Field(
+        None, description="Code points of the judged text at which the answer stands."
+    )
+    message: Annotated[int | None, NATIVE] = Field(None, description="Index of the message that holds the judged text.")
+    parts: list[Part] | None = Field(None, description="composite: one entry per part, always all of them.")
+    tests: list[dict[str, Any]] | None = Field(None, description="code: one entry per test, in order.")
+    flags: Annotated[tuple[str, ...], NATIVE] = Field((), description="Telemetry. A flag never changes the reward.")
+    explanation: dict[str, Any] | None = Field(None, description="With `options.explain`.")
+
+
+class Part(VerdictFields):
     """One part of a composite."""
 
     name: str
     weight: float
     verifier: str
-    reward: float | None
-    score: float | None
     outcome: Outcome
-    reason: str
     error: ErrorInfo | None = None
-    extracted: Any = None
-    span: tuple[int, int] | None = None
-    message: int | None = None
-    flags: tuple[str, ...] = ()
-    tests: list[dict[str, Any]] | None = None
-    parts: list[Part] | None = None
 
 
-class Result(ResultModel):
+VerdictFields.model_rebuild()  # `parts` refers to `Part`, so subclasses elsewhere need it resolved here
+
+
+class Result(VerdictFields):
     """The verdict on one item."""
 
     id: str
-    reward: float | None = Field(description="Null: no verdict, never to be read as 0.")
-    score: float | None = Field(description="Correctness in [0, 1] before any shaping, or null.")
     outcome: Outcome
-    reason: str = Field(description="`equal`, `unequal`, `no_answer`, `timeout`, …")
     error: ErrorInfo | None = Field(None, description="Only with `no_verdict`.")
-    extracted: Any = Field(None, description="What was taken as the answer, bounded.")
-    span: tuple[int, int] | None = Field(None, description="Code points of the judged text at which the answer stands.")
-    message: int | None = Field(None, description="Index of the message that holds the judged text.")
-    parts: list[Part] | None = None
-    tests: list[dict[str, Any]] | None = Field(None, description="code: one entry per test, in order.")
-    flags: tuple[str, ...] = Field((), description="Telemetry. A flag never changes the reward.")
-    explanation: dict[str, Any] | None = Field(None, description="With `options.explain`.")
     verifier: str = Field(description="`name@version`, or the name as asked where it is unknown.")
     item_key: str | None = Field(None, description="Equal key, equal verdict.")
     timing: Timing = Timing()
@@ -122,3 +131,13 @@ class StreamEnd(ResultModel):
 
     done: Literal[True] = True
     count: int
+
+
+OPEN_FIELDS: tuple[str, ...] = tuple(
+    name for name in VerdictFields.model_fields if name not in ("reward", "score", "reason")
+)
+"""The optional fields of a verdict, in the order of the contract."""
+NATIVE_FIELDS: frozenset[str] = frozenset(
+    name for name in OPEN_FIELDS if NATIVE in VerdictFields.model_fields[name].metadata
+)
+"""Those of them that travel as plain values; the others travel as JSON bytes."""

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.client import ConfigurationError, Overloaded, RequestRefused, ServiceUnavailable
+from assay.client import ConfigurationError, RequestRefused
+from assay.client.problems import error_of
 from assay.contract.envelope import Problem
 from assay.sandbox import Settings as Sandbox
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, PluginRefused
-from assay.service.engine.errors import Overloaded as QueueFull
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.settings import EngineSettings
 from assay.service.environments import Environments, recipes
@@ -207,12 +207,7 @@ async def _put(front: Front, digest: str, body: bytes) -> None:
 
 
 def _translated(error: EngineError) -> Exception:
-    """The engine's errors in the client's words."""
-    document = Problem.model_validate(problem_of(error))
-    if isinstance(error, QueueFull):
-        return Overloaded(str(error), queue_depth=error.queue_depth, retry_after_s=error.retry_after_s)
+    """Return one of the engine's errors as the client's own."""
     if isinstance(error, PluginRefused):
         return ConfigurationError(str(error))
-    if document.status < 500:
-        return RequestRefused(document)
-    return ServiceUnavailable(str(error))
+    return error_of(Problem.model_validate(problem_of(error)))

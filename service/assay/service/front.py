@@ -8,17 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import Raw
-
+from assay.contract.codes import ITEM_FAULTS
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.intake.work import Batch
 from assay.service.engine.render import (
     ResultFrame,
-    as_bin,
     line_json,
     response_json,
     response_msgpack,
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 PRIVATE = frozenset({"cpu_s", "may_sandbox", "repeatable"})
 """What the engine knows of a verifier beside its description."""
-ITEM_FAULTS = frozenset({"invalid_item", "invalid_reference"})
-Wrap = Callable[[bytes], Any]
 Observe = Callable[[list[ResultFrame]], None]
 
 
@@ -56,12 +52,12 @@ class Front:
         """The same in msgpack, with references, messages and state as JSON in `bin`."""
         started = time.perf_counter()
         submission = await self.taken(body, owner=owner, packed=True)
-        frames = await self._finish(submission, strict=strict, wrap=as_bin)
+        frames = await self._finish(submission, strict=strict)
         return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
-    async def _finish(self, submission: Submission, *, strict: bool, wrap: Wrap = Raw) -> list[ResultFrame]:
+    async def _finish(self, submission: Submission, *, strict: bool) -> list[ResultFrame]:
         await self.settled(submission)
-        frames = self.frames(submission, range(len(submission.results)), wrap=wrap)
+        frames = self.frames(submission, range(len(submission.results)))
         if strict:
             _refuse_faults(frames)
         return frames
@@ -86,9 +82,9 @@ class Front:
             if count < total:
                 self.engine.cancel(submission)
 
-    def frames(self, submission: Submission, indices: Sequence[int], *, wrap: Wrap = Raw) -> list[ResultFrame]:
+    def frames(self, submission: Submission, indices: Sequence[int]) -> list[ResultFrame]:
         """Settled results on their way out; `observe` sees them."""
-        frames = [result_frame(submission, index, wrap=wrap) for index in indices]
+        frames = [result_frame(submission, index) for index in indices]
         if self.observe is not None:
             self.observe(frames)
         return frames
@@ -128,6 +124,6 @@ class Front:
 
 
 def _refuse_faults(frames: list[ResultFrame]) -> None:
-    faults = [frame for frame in frames if frame.outcome == "no_verdict" and frame.reason in ITEM_FAULTS]
+    faults = [frame for frame in frames if frame.error is not None and frame.error.code in ITEM_FAULTS]
     if faults:
         raise ItemsRefused(faults)

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from assay.service.engine.engine import Engine
+from assay.service.engine.kinds import LaneKind
 from assay.service.engine.settings import EngineSettings
 
 from .conftest import Asker, item, running
@@ -17,7 +18,7 @@ SLEEPERS = [item(f"sleep 0.01 x{n}") for n in range(120)]
 
 
 async def kill_some(ask: Asker, victims: str) -> None:
-    lanes = ask.engine._dispatch.lanes
+    lanes = ask.engine.lanes
     if victims == "forkserver":
         assert lanes.forkserver_pid is not None
         os.kill(lanes.forkserver_pid, signal.SIGKILL)
@@ -49,7 +50,7 @@ async def test_close_leaves_no_process() -> None:
     async with running(lanes=3) as ask:
         ask.submit([item("spin"), item("sleep 30"), item("x")])
         await asyncio.sleep(0.3)
-        forkserver = ask.engine._dispatch.lanes.forkserver_pid
+        forkserver = ask.engine.lanes.forkserver_pid
         mine = [p for p in psutil.Process().children(recursive=True) if forkserver in (p.pid, p.ppid())]
     _, alive = psutil.wait_procs(mine, timeout=10)
     assert len(mine) == 4 and not alive
@@ -65,9 +66,9 @@ async def test_a_plugin_that_cannot_be_loaded_is_said_at_the_start() -> None:
 
 async def test_stopped_lanes_are_replaced_and_gone() -> None:
     async with running(lanes=2, stuck_s=0.5, chunk_cpu_ms=0.001) as ask:
-        while len(ask.engine._dispatch.lanes.ready(sandboxed=False)) < 2:
+        while len(ask.engine.lanes.ready(LaneKind.TEXT)) < 2:
             await asyncio.sleep(0.02)
-        stopped = [lane.pid for lane in ask.engine._dispatch.lanes.alive if lane.pid is not None]
+        stopped = [lane.pid for lane in ask.engine.lanes.alive if lane.pid is not None]
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         results = await asyncio.wait_for(ask(*[item(f"x stopped {n}") for n in range(10)]), 40)

@@ -37,9 +37,9 @@ async def test_a_killed_supervisor_costs_time_and_no_verdict() -> None:
         sleepers = [program(f"import time; time.sleep(0.2); print('ok')  # {n}") for n in range(20)]
         submission = ask.submit(sleepers)
         await asyncio.sleep(0.7)
-        host = ask.engine._dispatch.sandbox
-        assert host._supervisor is not None
-        os.kill(host._supervisor._process.pid, signal.SIGKILL)
+        host = ask.engine.sandbox
+        assert host.pid is not None
+        os.kill(host.pid, signal.SIGKILL)
         results = await asyncio.wait_for(ask.finish(submission), 90)
     assert [r["reward"] for r in results] == [1.0] * 20
 

@@ -26,11 +26,15 @@ ENVELOPES: dict[str, tuple[bytes, int, str]] = {
     "nothing": (b"", 400, "invalid_json"),
     "NaN": (one('"scores":{"a":NaN}'), 400, "invalid_json"),
     "infinity": (one('"scores":{"a":Infinity}'), 400, "invalid_json"),
-    "10,000 deep": (one('"reference":' + "[" * 10_000 + "]" * 10_000), 400, "too_deep"),
+    "10,000 deep defaults": (
+        b'{"items":[{}],"defaults":{"reference":' + b"[" * 10_000 + b"]" * 10_000 + b"}}",
+        400,
+        "too_deep",
+    ),
     "duplicate key": (one('"id":"a","id":"b"'), 400, "duplicate_key"),
     "duplicate key in a reference": (one('"reference":{"gold":1,"gold":2}'), 400, "duplicate_key"),
     "invalid UTF-8": (b'{"items":[{"completion":"\xff\xfe"}]}', 400, "invalid_utf8"),
-    "10,000 digits": (one('"reference":{"gold":' + "9" * 10_000 + "}"), 400, "number_too_long"),
+    "10,000 digits in the deadline": (b'{"items":[{}],"deadline_s":' + b"9" * 10_000 + b"}", 400, "number_too_long"),
     "text after it": (b'{"items":[]} x', 400, "invalid_json"),
     "an array": (b"[]", 422, "invalid_envelope"),
     "no items": (b"{}", 422, "invalid_envelope"),
@@ -56,10 +60,39 @@ async def test_duplicate_ids_are_a_problem(http: httpx.AsyncClient) -> None:
     assert (response.status_code, response.json()["field"]) == (422, "items.id")
 
 
-async def test_a_completion_of_10_mb_is_a_problem_that_names_the_limit(http: httpx.AsyncClient) -> None:
-    response = await post(http, {"items": [exact("a" * 10_000_000)]})
-    assert (response.status_code, response.json()["field"]) == (413, "completion")
-    assert response.json()["limit"] == 4 * 1024 * 1024
+async def test_a_completion_of_10_mb_is_the_reward_0_of_its_item(http: httpx.AsyncClient) -> None:
+    response = await post(http, {"items": [exact(), exact("a" * 10_000_000), exact()]})
+    assert response.status_code == 200
+    results = response.json()["results"]
+    assert [(r["reward"], r["reason"]) for r in results] == [(1.0, "equal"), (0.0, "too_large"), (1.0, "equal")]
+
+
+EXCESS = {
+    "10,000 deep": "[" * 10_000 + "]" * 10_000,
+    "10,000 deep objects": '{"a":' * 10_000 + "1" + "}" * 10_000,
+    "10,000 digits": "9" * 10_000,
+    "10,000 digits after the point": "0." + "1" * 10_000,
+}
+
+
+@pytest.mark.parametrize("kind", EXCESS)
+@pytest.mark.parametrize("field", ["reference", "prompt", "scores", "final_state", "completion"])
+async def test_what_one_item_holds_too_much_of_is_its_own_result(
+    http: httpx.AsyncClient, field: str, kind: str
+) -> None:
+    value = f'[{{"role":"assistant","content":"4","tool_calls":[{{"a":{EXCESS[kind]}}}]}}]'
+    others = {"verifier": '"exact"', "completion": '"4"', "reference": '{"mode":"string","gold":"4","extract":"whole"}'}
+    guilty = others | {field: value if field == "completion" else f'{{"a":{EXCESS[kind]}}}'}
+    items = ["{" + ",".join(f'"{k}":{v}' for k, v in item.items()) + "}" for item in (others, guilty, others)]
+    response = await http.post("/v1/score", content=f'{{"items":[{",".join(items)}]}}', headers=JSON)
+    assert response.status_code == 200, response.text
+    first, middle, last = response.json()["results"]
+    assert first["reward"] == last["reward"] == 1.0
+    if field == "completion" and kind != "10,000 digits after the point":
+        assert (middle["reward"], middle["reason"]) == (0.0, "too_large")
+    elif middle["reward"] is None:
+        assert middle["error"]["code"] == ("invalid_reference" if field == "reference" else "invalid_item")
+        assert middle["error"]["field"].split(".")[0] == field
 
 
 async def test_a_body_over_the_limit_is_refused_while_it_is_read(http: httpx.AsyncClient) -> None:

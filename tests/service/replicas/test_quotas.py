@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from assay.client import Overloaded
-from assay.client._http import HttpTransport
 from assay.client.grpc_transport import GrpcTransport
+from assay.client.http_transport import HttpTransport
 from assay.service.engine.errors import EnvelopeFault, QuotaExceeded
 from assay.service.replicas.quotas import Quotas
 from assay.service.replicas.settings import QuotaSettings

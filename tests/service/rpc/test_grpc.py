@@ -94,12 +94,8 @@ async def test_the_client_streams_over_it(address: str) -> None:
 async def test_a_faulty_batch_is_refused_with_its_problem(address: str) -> None:
     async with AsyncClient(f"grpc://{address}") as client:
         with pytest.raises(RequestRefused) as refused:
-            await (
-                client.core()
-                .endpoints.all[0]
-                .transport.score(json.dumps({"items": [item("x" * 5_000_000)]}).encode(), timeout_s=None)
-            )
-    assert refused.value.problem.field == "completion"
+            await client.score([item(), item()], defaults={"id": "a"})
+    assert refused.value.problem.field == "defaults.id"
 
 
 async def test_a_completion_over_the_limit_is_not_excused(address: str) -> None:

@@ -65,7 +65,7 @@ def test_the_score_is_that_of_the_primary_part() -> None:
 
 def test_all_parts_are_returned_always() -> None:
     parts = combine([given_part("a", 1, 0.0), given_part("b", 0)], "gate", gates=[{"part": "b", "min": 1}]).parts
-    assert [(part["name"], part["weight"], part["reward"], part["outcome"]) for part in parts] == [
+    assert [(part.name, part.weight, part.reward, part.outcome) for part in parts] == [
         ("a", 0.0, 1.0, "correct"),
         ("b", 1.0, 0.0, "incorrect"),
     ]

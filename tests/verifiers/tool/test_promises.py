@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from assay.contract.numbers import Lexeme
 from assay.verifiers import InvalidItem
-from assay.verifiers.numbers import Lexeme
 
 from .._scoring import refused, verdict
 from ._writers import hermes, openai

@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.client import ConfigurationError
-from assay.client.templates import MissingColumn, Row, RowFault, Written, template
+from assay.client.templates import MissingColumn, Row, RowFault, template
 from assay.contract.item import ITEM_FIELDS
+from assay.contract.numbers import Lexeme
 from assay.trainer_adapter.grades import Grade
 
 Source = str | Mapping[str, Any] | Callable[[Row], Any]
@@ -88,7 +89,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise RowFault("a column holds NaN or infinity")
-        if isinstance(value, Written):
+        if isinstance(value, Lexeme):
             raise RowFault("a column holds a number of more digits than a float can; keep it as text")
         return value
     if isinstance(value, Mapping):

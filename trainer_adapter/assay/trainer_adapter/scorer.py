@@ -1,19 +1,18 @@
-"""Grades for items: requests in parallel, retries up to a deadline of its own, single calls in batches.
+"""Grades for items, within a deadline: what a trainer gets of Assay, whatever happens to the service.
 
-Trainers have no time-out and stop at any exception, so a scorer always answers within its deadline (and
-a second of grace): what has no verdict by then is a grade that says whose fault that is. A null that
-may become a verdict is asked for again, and so is everything while no service answers.
+Trainers have no time-out and stop at any exception, so a scorer always answers within its deadline (and a second of
+grace): an item without a verdict by then is a grade that says whose fault that is. Retries are the client's
+(`AsyncClient.score_until_verdict`).
 
-`score_one` collects what is asked for on one event loop within `window_s` and sends it together: 4,096
-calls at once are 16 requests. Before the first verdict a refusal (wrong key, wrong URL, unknown verifier) is raised,
-so that a mistake stops the run at its start; later it is borne like any outage.
+`score_one` collects the items asked for on one event loop within `window_s` and sends them together: 4,096 calls at
+once are 16 requests. Before the first verdict a refusal (wrong key, wrong URL, unknown verifier) is raised, so that a
+mistake stops the run at its start; later it counts as an outage.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,8 +25,6 @@ from assay.client import (
     AsyncClient,
     Client,
     ConfigurationError,
-    ProtocolError,
-    RequestRefused,
 )
 from assay.trainer_adapter.grades import Grade, Tally
 from assay.trainer_adapter.sessions import Target
@@ -37,11 +34,9 @@ Prepared = Mapping[str, Any] | Grade
 """An item, or the grade of a row that needs no sending."""
 DEADLINE_S = 120.0
 REQUEST_ITEMS = 256
-REQUESTS_AT_ONCE = 8
 WINDOW_S = 0.002
 HOPELESS_ROWS = 64
 """So many rows at fault and never a verdict: the fault is the template's, and the run stops at its start."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
 class Scorer:
@@ -96,7 +91,7 @@ class Scorer:
     async def score_one(self, item: Prepared) -> Grade:
         """The grade of one item, asked for together with what else this loop asks for now."""
         if isinstance(item, Grade):
-            self._despair([item])
+            self._fail_if_no_row_is_gradable([item])
             return item
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -109,49 +104,25 @@ class Scorer:
         return client.submit(lambda asynchronous: self._grade(asynchronous, items, until))
 
     async def _grade(self, client: AsyncClient, items: Sequence[Prepared], until: float) -> list[Grade]:
-        grades = [item if isinstance(item, Grade) else None for item in items]
-        open_ = [index for index, grade in enumerate(grades) if grade is None]
-        parts = [open_[start : start + self._request_items] for start in range(0, len(open_), self._request_items)]
-        gate = asyncio.Semaphore(REQUESTS_AT_ONCE)
-
-        async def fill(part: list[int]) -> None:
-            async with gate:
-                asked = [items[index] for index in part]
-                for index, grade in zip(part, await self._part(client, asked, until), strict=True):
-                    grades[index] = grade
-
-        await _all(fill(part) for part in parts)
-        done = [grade for grade in grades if grade is not None]
-        _tell(done)
-        self._despair(done)
-        return done
-
-    async def _part(self, client: AsyncClient, items: Sequence[Any], until: float) -> list[Grade]:
-        """One request, and again what of it may yet become a verdict."""
-        grades = [Grade.of_outage("not sent before the deadline")] * len(items)
-        missing = list(range(len(items)))
-        pause = FIRST_PAUSE_S
-        while missing and (left := until - time.monotonic()) > 0:
-            answers = await self._ask(client, [items[index] for index in missing], left)
-            for index, grade in zip(missing, answers, strict=True):
-                grades[index] = grade
-            missing = [index for index in missing if grades[index].fault == "ours"]
-            if missing:
-                await asyncio.sleep(min(pause * (0.5 + random.random()), max(until - time.monotonic(), 0.0)))
-                pause = min(pause * 2, LONGEST_PAUSE_S)
+        unsent = [item for item in items if not isinstance(item, Grade)]
+        answers = iter(await self._ask(client, unsent, until) if unsent else [])
+        grades = [item if isinstance(item, Grade) else next(answers) for item in items]
+        _log_ungraded(grades)
+        self._fail_if_no_row_is_gradable(grades)
         return grades
 
-    async def _ask(self, client: AsyncClient, items: Sequence[Any], left: float) -> list[Grade]:
+    async def _ask(self, client: AsyncClient, items: Sequence[Any], until: float) -> list[Grade]:
         try:
-            grades = [Grade.of(result) for result in await client.score(items, deadline_s=left)]
+            results = await client.score_until_verdict(
+                items, deadline_s=max(until - time.monotonic(), 0.001), chunk_items=self._request_items
+            )
         except ConfigurationError:
             raise
-        except (RequestRefused, ProtocolError) as error:
+        except AssayError as error:  # a refusal, or an answer that breaks the contract
             if not self._worked:
                 raise
             return [Grade.of_outage(str(error))] * len(items)
-        except AssayError as error:
-            return [Grade.of_outage(str(error))] * len(items)
+        grades = [Grade.of(result) for result in results]
         self._check(grades)
         return grades
 
@@ -161,7 +132,7 @@ class Scorer:
         if unknown and not self._worked:
             raise ConfigurationError(f"the engine does not take the verifier: {unknown[0].detail}")
 
-    def _despair(self, grades: Sequence[Grade]) -> None:
+    def _fail_if_no_row_is_gradable(self, grades: Sequence[Grade]) -> None:
         """Raise ConfigurationError where no row could ever be judged, and there were many."""
         self._worked = self._worked or any(grade.fault is None for grade in grades)
         if self._worked:
@@ -210,18 +181,7 @@ async def _deliver(wanted: list[tuple[Any, asyncio.Future[Grade]]], send: Any) -
             future.set_result(grade)
 
 
-async def _all(work: Any) -> None:
-    """Run all; the first fault ends the others and is raised."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _tell(grades: Sequence[Grade]) -> None:
+def _log_ungraded(grades: Sequence[Grade]) -> None:
     tally = Tally.of(grades)
     if tally.reasons:
         why = ", ".join(f"{code} {count}" for code, count in tally.reasons.most_common(5))

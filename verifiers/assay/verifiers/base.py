@@ -10,11 +10,11 @@ budgets around both from outside (`Budget`); a verifier need not watch a clock, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, field, make_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from assay.contract.base import Reference
+from assay.contract.result import VerdictFields
 from assay.verifiers.candidate import Candidate
 
 R = TypeVar("R", bound=Reference)
@@ -29,25 +29,32 @@ class Budget:
     verify_cpu_s: float = 2.0
 
 
-@dataclass(slots=True, kw_only=True)
-class Verdict:
-    """What a verifier says of one candidate.
+if TYPE_CHECKING:
 
-    `reward` is finite. `score` is correctness in [0, 1], or None for a pure shaping term; it equals
-    `reward` for plain verifiers. `span` counts code points of the judged text of message `message`.
-    `explanation` is filled only if `candidate.explain`: plain JSON that tells a person how it was decided.
+    class Verdict(VerdictFields):
+        """What a verifier says of one candidate; see below."""
+
+        reward: float
+
+else:
+    # A dataclass made from the contract's one list of fields: a verdict is made for every item, and a pydantic
+    # model takes three times as long. The lane checks what it encodes.
+    Verdict = make_dataclass(
+        "Verdict",
+        [
+            (name, info.annotation, field() if info.is_required() else field(default=info.default))
+            for name, info in VerdictFields.model_fields.items()
+        ],
+        slots=True,
+        kw_only=True,
+        module=__name__,
+    )
+    Verdict.__doc__ = """What a verifier says of one candidate: the fields of `assay.contract.result.VerdictFields`.
+
+    `reward` is finite. `score` is correctness in [0, 1], or None for a pure shaping term; it equals `reward` for
+    plain verifiers. `explanation` is filled only if `candidate.explain`: plain JSON that tells a person how it
+    was decided.
     """
-
-    reward: float
-    score: float | None
-    reason: str
-    extracted: Any = None
-    span: tuple[int, int] | None = None
-    message: int | None = None
-    flags: tuple[str, ...] = ()
-    tests: Sequence[Mapping[str, Any]] | None = None
-    parts: Sequence[Mapping[str, Any]] | None = None
-    explanation: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Verifier(ABC, Generic[R, S]):

@@ -13,8 +13,8 @@ from typing import Any
 
 import jiter
 
-from assay.verifiers import numbers
-from assay.verifiers.numbers import DIGITS_LIMIT
+from assay.contract import numbers
+from assay.contract.numbers import DIGITS_LIMIT
 
 DEPTH_LIMIT = 200
 

@@ -13,10 +13,10 @@ import typer
 from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
-from assay.cli.files import open_rows
+from assay.cli.inputs import open_rows
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 WITHIN = 1e-6
 REFUSALS = ("invalid_reference", "invalid_item")

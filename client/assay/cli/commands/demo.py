@@ -13,10 +13,10 @@ import typer
 from assay.cli.commands.check import agrees
 from assay.cli.connect import WINDOW, connect
 from assay.cli.explanation import explain
-from assay.cli.files import count, open_rows
+from assay.cli.inputs import open_rows
 from assay.cli.pipeline import score_rows
 from assay.cli.summary import Summary
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 SAMPLE = "gsm8k.jsonl"
 PER_OUTCOME = 1
@@ -39,7 +39,7 @@ async def _demo(client: AsyncClient, sample: Path) -> None:
         every = list(rows)
     async with client:
         async for scored in score_rows(client, every, window=WINDOW, explain={row.id for row in every}):
-            count(summary, scored)
+            scored.count(summary)
             for row in scored.rows:
                 result = scored.answers[row.index].fields
                 agreed += agrees(row.value("expected"), result)

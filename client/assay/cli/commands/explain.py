@@ -20,7 +20,7 @@ from assay.cli.errors import Unusable
 from assay.cli.explanation import explain as write_explanation
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row, parse_row
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 
 def explain(

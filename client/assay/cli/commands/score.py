@@ -7,33 +7,24 @@ import os
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import typer
 
+from assay.cli import parquet_output
 from assay.cli import resume as resuming
 from assay.cli.connect import WINDOW, connect, run_label
 from assay.cli.errors import OK, UNFINISHED, Unusable
 from assay.cli.escape import one_line
 from assay.cli.explanation import explain
-from assay.cli.files import (
-    STREAM,
-    JsonlSink,
-    Sink,
-    count,
-    is_parquet,
-    open_output,
-    open_rows,
-    total_bytes,
-)
-from assay.cli.parts import Parts
-from assay.cli.pipeline import Scored, score_rows
+from assay.cli.files import STREAM, is_parquet, open_output, total_bytes
+from assay.cli.inputs import open_rows
+from assay.cli.pipeline import JsonlSink, Scored, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
 from assay.cli.summary import Summary
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +62,14 @@ def score(
 ) -> None:
     """Score the rows of a file; each output line is the input row and its result."""
     job = Job(
-        rows=rows, output=output, slim=slim, explain=frozenset(explain or ()), deadline_s=deadline,
-        defaults=run_label(run), quiet=quiet,
-    )  # fmt: skip
+        rows=rows,
+        output=output,
+        slim=slim,
+        explain=frozenset(explain or ()),
+        deadline_s=deadline,
+        defaults=run_label(run),
+        quiet=quiet,
+    )
     _check_paths(job, resume=resume)
     client = connect(server or [], plugins=verifiers or [])
     retryable = asyncio.run(_run(client, job, resume=resume))
@@ -83,8 +79,8 @@ def score(
 
 
 def _check_paths(job: Job, *, resume: bool) -> None:
-    if job.output != STREAM and os.path.exists(job.rows) and os.path.exists(job.output) \
-            and os.path.samefile(job.rows, job.output):  # fmt: skip
+    both = os.path.exists(job.rows) and os.path.exists(job.output)
+    if job.output != STREAM and both and os.path.samefile(job.rows, job.output):
         raise Unusable("the output would overwrite the input", source=job.output)
     if resume and STREAM in (job.rows, job.output):
         raise Unusable("--resume needs files: it reads both from the start")
@@ -96,12 +92,9 @@ async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
     """The whole run; the number of rows that may be scored again."""
     async with client:
         if is_parquet(job.output):
-            await _to_parquet(client, job, Parts(job.output, slim=job.slim), resume=resume)
-        elif resume:
-            await _resume(client, job)
+            await _to_parquet(client, job, resume=resume)
         else:
-            with open_output(job.output) as stream, open_rows(job.rows) as rows:
-                await run_pass(client, job, rows, JsonlSink(stream, slim=job.slim))
+            await _to_jsonl(client, job, resume=resume)
     if not job.quiet:
         job.summary.print(sys.stderr)
     for name in sorted(set(job.explain) - job.explained):
@@ -139,44 +132,44 @@ async def _again(client: AsyncClient, job: Job, retryable: Iterable[int]) -> Non
     os.replace(beside, job.output)
 
 
-async def _to_parquet(client: AsyncClient, job: Job, parts: Parts, *, resume: bool) -> None:
-    """Part files while running, then one file; a resumed run keeps the parts that are there."""
-    kept = 0
+async def _to_parquet(client: AsyncClient, job: Job, *, resume: bool) -> None:
+    """Score into the partial file as for JSONL, then make the Parquet file from it."""
+    lines = replace(job, output=parquet_output.partial(job.output))
     if resume:
-        offered = {info.name: info.version for info in await client.verifiers()}
         with open_rows(job.rows) as rows:
-            kept = parts.check(rows, offered)
-        again = parts.retryable()
-    else:
-        parts.clear()
-        again = set()
+            parquet_output.restore(rows, job.output, slim=job.slim)
+    await _to_jsonl(client, lines, resume=resume)
     with open_rows(job.rows) as rows:
-        redone = parts.settled(islice(rows, kept), again, job.summary)
-        await run_pass(client, job, redone, parts.rewriter())
-    with open_rows(job.rows) as rows:
-        await run_pass(client, job, islice(rows, kept, None), parts.appender(kept))
-    parts.join()
+        parquet_output.convert(rows, job.output, slim=job.slim)
 
 
-async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: Sink) -> None:
+async def _to_jsonl(client: AsyncClient, job: Job, *, resume: bool) -> None:
+    if resume:
+        await _resume(client, job)
+        return
+    with open_output(job.output) as stream, open_rows(job.rows) as rows:
+        await run_pass(client, job, rows, JsonlSink(stream, slim=job.slim))
+
+
+async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: JsonlSink) -> None:
     """Score `rows` into `sink`."""
     scored_chunks = score_rows(
-        client, rows, window=WINDOW, explain=job.explain, deadline_s=job.deadline_s, defaults=job.defaults,
+        client,
+        rows,
+        window=WINDOW,
+        explain=job.explain,
+        deadline_s=job.deadline_s,
+        defaults=job.defaults,
         slow=not os.path.isfile(job.rows),
-    )  # fmt: skip
-    try:
-        with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
-            async for scored in scored_chunks:
-                sink.write(scored)
-                _report(job, scored, progress)
-    except BaseException:
-        sink.abandon()
-        raise
-    sink.close()
+    )
+    with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
+        async for scored in scored_chunks:
+            sink.write(scored)
+            _report(job, scored, progress)
 
 
 def _report(job: Job, scored: Scored, progress: Progress) -> None:
-    count(job.summary, scored)
+    scored.count(job.summary)
     progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
     if job.explain:
         for row in scored.rows:

@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.connect import connect
 from assay.cli.summary import write_table
-from assay.client._async import AsyncClient
+from assay.client import AsyncClient
 from assay.contract.envelope import VerifierInfo
 
 

@@ -1,10 +1,11 @@
-"""What the answers to a row's probes mean."""
+"""Findings from the results of a row's probes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.contract.codes import ITEM_FAULTS
 from assay.contract.result import Result
 from assay.datasets.audit.findings import Finding
 from assay.datasets.audit.golds import verifier_of
@@ -15,25 +16,35 @@ Row = Mapping[str, Any]
 Answered = Sequence[tuple[Probe, Result]]
 NEAR = 0.5
 """The share of a limit from which a gold is near it."""
-_REFUSALS = frozenset({"invalid_reference", "invalid_item"})
 _DEFAULT_WALL_S = 5.0
 
 
-def judge(row: Row, name: str, line: int, answered: Answered) -> Iterator[Finding]:
-    """Findings about one row."""
-    by_kind: dict[str, list[tuple[Probe, Result]]] = {}
-    for probe, result in answered:
-        if result.error is not None and probe.kind != "schema":
-            continue
-        by_kind.setdefault(probe.kind, []).append((probe, result))
+def interpret(row: Row, name: str, line: int, answered: Answered) -> Iterator[Finding]:
+    """Yield the findings about one row that follow from the results of its probes."""
     errors = [result.error for probe, result in answered if probe.kind != "schema" and result.error is not None]
-    if refusal := next((error for error in errors if error.code in _REFUSALS), None):
+    if refusal := next((error for error in errors if error.code in ITEM_FAULTS), None):
         yield Finding(name, line, "refused", refusal.message[:200])
         return
     if errors:
         yield Finding(name, line, "no_verdict", f"{errors[0].code}, {len(errors)} of {len(answered)} probes")
+    by_kind = _by_kind(answered)
     if "gold" in by_kind or not any(probe.kind == "gold" for probe, _ in answered):
         yield from _gold(row, name, line, by_kind)
+    yield from _wrong_answers(row, name, line, by_kind)
+    yield from _schemas(name, line, by_kind)
+
+
+def _by_kind(answered: Answered) -> dict[str, list[tuple[Probe, Result]]]:
+    """Group the probes that got a verdict, and all schema probes, by their kind."""
+    by_kind: dict[str, list[tuple[Probe, Result]]] = {}
+    for probe, result in answered:
+        if result.error is None or probe.kind == "schema":
+            by_kind.setdefault(probe.kind, []).append((probe, result))
+    return by_kind
+
+
+def _wrong_answers(row: Row, name: str, line: int, by_kind: Mapping[str, Answered]) -> Iterator[Finding]:
+    """Yield mutants and degenerate policies that are paid for."""
     for probe, result in by_kind.get("mutant", ()):
         if _paid(result, least=1.0 if _partial(row) else 0.0):
             kind = "mutant_accepted" if certain(row) else "mutant_survives"
@@ -42,6 +53,10 @@ def judge(row: Row, name: str, line: int, answered: Answered) -> Iterator[Findin
         if _paid(result, least=0.5 if _partial(row) else 0.0):
             kind = "weak_constraint" if verifier_of(row) == "format" else "gamed"
             yield Finding(name, line, kind, f"a policy that {probe.name}", probe.name)
+
+
+def _schemas(name: str, line: int, by_kind: Mapping[str, Answered]) -> Iterator[Finding]:
+    """Yield golds that break the schemas of their own tools."""
     for probe, result in by_kind.get("schema", ()):
         if result.error is not None:
             yield Finding(name, line, "gold_breaks_schema", f"the parameters of {probe.name[:60]} are no schema")

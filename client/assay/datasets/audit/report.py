@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.datasets.audit.findings import KINDS, Severity
 from assay.datasets.audit.run import Report
-from assay.datasets.page import Page
+from assay.viewer.page import Page
 
 MOST_SHOWN = 200
 

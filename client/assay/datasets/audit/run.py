@@ -5,17 +5,17 @@ Memory is that of the batches under way, of the findings, and of what `texts` ke
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.client import AsyncClient
+from assay.client.concurrency import in_order
 from assay.contract.result import Result
 from assay.datasets.audit.findings import KINDS, Finding, Severity
 from assay.datasets.audit.golds import expected_calls
-from assay.datasets.audit.interpret import judge
+from assay.datasets.audit.interpret import interpret
 from assay.datasets.audit.probes import Depth, Probe, probes
 from assay.datasets.audit.texts import Prompts, TestSet, hints, tool_golds
 from assay.datasets.records import Record
@@ -86,7 +86,7 @@ async def audit(
     report, prompts = Report(), Prompts()
     rows = _rows(records, report, prompts, test_set, depth or Depth())
     async for row, results in _asked(client, rows):
-        found = judge(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
+        found = interpret(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
         report.findings += (replace(finding, source=row.source) for finding in found)
         report.probes += len(row.probes)
         on_row()
@@ -126,23 +126,19 @@ def _seen(
 
 
 async def _asked(client: AsyncClient, rows: Iterator[_Row]) -> AsyncIterator[tuple[_Row, Sequence[Result]]]:
-    """Rows with the results of their probes, in order, a few batches under way."""
-    pending: deque[asyncio.Task[list[tuple[_Row, Sequence[Result]]]]] = deque()
-    more = True
-    try:
-        while more or pending:
-            while more and len(pending) < UNDER_WAY:
-                batch = _batch(rows)
-                more = bool(batch)
-                if batch:
-                    pending.append(asyncio.create_task(_ask(client, batch)))
-            if pending:
-                for answered in await pending.popleft():
-                    yield answered
-    finally:
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+    """Yield rows with the results of their probes, in order, a few batches under way."""
+
+    async def ask(batch: Sequence[_Row]) -> list[tuple[_Row, Sequence[Result]]]:
+        return await _ask(client, batch)
+
+    async for answered in in_order(_batches(rows), ask, window=UNDER_WAY):
+        for pair in answered:
+            yield pair
+
+
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    while batch := _batch(rows):
+        yield batch
 
 
 def _batch(rows: Iterator[_Row]) -> list[_Row]:

@@ -12,7 +12,7 @@ import typer
 
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
-from assay.cli.files import open_rows
+from assay.cli.inputs import open_rows
 from assay.cli.rows import Row
 from assay.datasets.changes import Changes
 

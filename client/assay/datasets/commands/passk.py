@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.errors import Unusable
 from assay.cli.escape import one_line
-from assay.cli.files import open_rows
+from assay.cli.inputs import open_rows
 from assay.datasets.curate.rollouts import group_of
 from assay.datasets.passk import Samples, interval
 

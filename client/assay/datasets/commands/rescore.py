@@ -16,8 +16,9 @@ import typer
 from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.explanation import explain
-from assay.cli.files import JsonlSink, is_parquet, open_output, open_rows
-from assay.cli.pipeline import score_rows
+from assay.cli.files import is_parquet, open_output
+from assay.cli.inputs import open_rows
+from assay.cli.pipeline import JsonlSink, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
 from assay.client import AsyncClient

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from assay.datasets.curate.select import Tally
-from assay.datasets.page import Page, histogram
+from assay.viewer.charts import histogram
+from assay.viewer.page import Page
 
 
 def as_json(tally: Tally) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.cli.errors import Unusable
-from assay.cli.files import open_rows
+from assay.cli.inputs import open_rows
 from assay.cli.rows import Row
 
 

@@ -67,6 +67,11 @@ class Supervisor:
         """Whether the process runs."""
         return self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Process id of the supervisor."""
+        return self._process.pid
+
     def isolation(self) -> dict[str, Any]:
         """The self-test's report: backend, what holds, languages, environments, fingerprint."""
         return self._isolation

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
@@ -20,7 +19,7 @@ from assay.service.compat.scoring import Later, body_of, busy, encoded, scored
 from assay.service.compat.settings import SandboxFusionWire
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.intake.frames import json_of
-from assay.service.engine.render import ErrorFrame, ResultFrame
+from assay.service.engine.render import ResultFrame
 from assay.service.front import Front
 
 JSON = "application/json"
@@ -136,7 +135,7 @@ def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]
     if frame.reward is None:
         raise EnvelopeFault(_code(frame), _why(frame))
     outcomes = _steps(frame)
-    extracted = msgspec.json.decode(frame.extracted) if isinstance(frame.extracted, msgspec.Raw) else ""
+    extracted = frame.json_field("extracted") or ""
     tests = [
         {"passed": outcome["status"] == "passed", "exec_info": _exec_info(outcome), "test_info": None}
         for outcome in outcomes
@@ -174,16 +173,16 @@ def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 def _steps(frame: ResultFrame) -> list[dict[str, Any]]:
     """What ran; nothing for a request that can never run. Raises `Later`."""
-    if isinstance(frame.error, ErrorFrame) and frame.error.retryable:
+    if frame.error is not None and frame.error.retryable:
         raise Later(frame.error.code)
-    return list(msgspec.json.decode(frame.tests)) if isinstance(frame.tests, msgspec.Raw) else []
+    return list(frame.json_field("tests") or ())
 
 
 def _code(frame: ResultFrame) -> str:
-    if isinstance(frame.error, ErrorFrame) and frame.error.retryable:
+    if frame.error is not None and frame.error.retryable:
         raise Later(frame.error.code)
     return frame.reason
 
 
 def _why(frame: ResultFrame) -> str:
-    return frame.error.message if isinstance(frame.error, ErrorFrame) else frame.reason
+    return frame.error.message if frame.error is not None else frame.reason

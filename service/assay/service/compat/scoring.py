@@ -16,7 +16,8 @@ import structlog
 from fastapi import Request
 from fastapi.responses import Response
 
-from assay.client.templates import MissingColumn, Row, RowFault, Written, read_json, template
+from assay.client.templates import MissingColumn, Row, RowFault, read_json, template
+from assay.contract.numbers import Lexeme
 from assay.service.compat.settings import MappedWire
 from assay.service.engine.errors import (
     EngineClosed,
@@ -27,7 +28,7 @@ from assay.service.engine.errors import (
     QuotaExceeded,
 )
 from assay.service.engine.intake.frames import json_of
-from assay.service.engine.render import ErrorFrame, ResultFrame
+from assay.service.engine.render import ResultFrame
 from assay.service.front import Front
 from assay.service.http.connection import while_connected
 from assay.service.http.problems import problem, problem_of
@@ -60,11 +61,10 @@ class Verdict:
         if frame.reward is not None:
             return cls(reward=frame.reward, score=frame.score, reason=frame.reason)
         error = frame.error
-        if isinstance(error, ErrorFrame):
-            if error.retryable:
-                raise Later(error.code)
-            return cls(reward=None, score=None, reason=frame.reason, fault=error.code, detail=error.message)
-        return cls(reward=None, score=None, reason=frame.reason, fault=frame.reason)
+        assert error is not None
+        if error.retryable:
+            raise Later(error.code)
+        return cls(reward=None, score=None, reason=frame.reason, fault=error.code, detail=error.message)
 
     @property
     def unit_score(self) -> float | None:
@@ -87,34 +87,16 @@ class Wire:
         """One verdict per row. Raises `Later`, EnvelopeFault, ClientGone."""
         made = [self._item(row, completion) for row, completion in zip(rows, completions, strict=True)]
         items = [item for item in made if not isinstance(item, Verdict)]
-        told = iter(await self._told(request, items) if items else [])
+        told = iter(await self._scored(request, items) if items else [])
         verdicts = [entry if isinstance(entry, Verdict) else next(told) for entry in made]
         for verdict in verdicts:
             if verdict.fault:
                 log.warning("row without verdict", wire=self.name, code=verdict.fault, detail=verdict.detail[:300])
         return verdicts
 
-    async def _told(self, request: Request, items: Sequence[Mapping[str, Any]]) -> list[Verdict]:
-        """One verdict per item; a batch that is refused for what one of them holds is asked in halves."""
-        try:
-            frames = await scored(request, self._front, items, deadline_s=self._deadline_s)
-        except EnvelopeFault as fault:
-            if fault.field == "items":  # too many
-                raise
-            if len(items) == 1:
-                return [await self._blamed(request, items[0], fault)]
-            middle = len(items) // 2
-            return [*await self._told(request, items[:middle]), *await self._told(request, items[middle:])]
+    async def _scored(self, request: Request, items: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+        frames = await scored(request, self._front, items, deadline_s=self._deadline_s)
         return [Verdict.of(frame) for frame in frames]
-
-    async def _blamed(self, request: Request, item: Mapping[str, Any], fault: EnvelopeFault) -> Verdict:
-        """A refused item: if it is taken in with an empty completion, that was at fault, and gets 0; else the row."""
-        try:
-            (frame,) = await scored(request, self._front, [{**item, "completion": ""}], deadline_s=self._deadline_s)
-        except EnvelopeFault:
-            return Verdict(reward=None, score=None, reason="invalid_item", fault="invalid_item", detail=fault.detail)
-        verdict = Verdict.of(frame)
-        return verdict if verdict.fault else Verdict(reward=0.0, score=0.0, reason="resource_limit")
 
     def number(self, verdict: Verdict) -> float:
         """The reward, or what settings say for a row at fault. Raises EnvelopeFault."""
@@ -154,7 +136,7 @@ def encoded(value: Any) -> bytes:
 
 
 def _as_written(value: Any) -> msgspec.Raw:
-    if isinstance(value, Written):
+    if isinstance(value, Lexeme):
         return msgspec.Raw(value.text.encode())
     raise TypeError(type(value).__name__)
 

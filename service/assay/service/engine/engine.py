@@ -16,18 +16,25 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from assay.service.engine import reports
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake.keys import item_key
 from assay.service.engine.intake.validate import Intake
-from assay.service.engine.intake.work import Batch, Fault, VerifierFacts, Work
+from assay.service.engine.intake.work import Batch, Settled, VerifierFacts, Work
+from assay.service.engine.kinds import LaneKind
+from assay.service.engine.protocol import Report
+from assay.service.engine.schedule.blame import State
 from assay.service.engine.schedule.cache import ReferenceStore, VerdictCache
 from assay.service.engine.schedule.dispatch import Dispatcher
 from assay.service.engine.schedule.tickets import Scored, Submission, Ticket, Waiter, works
 from assay.service.engine.settings import EngineSettings
-from assay.service.engine.workers.protocol import Report
+from assay.service.engine.workers.lanes import Lanes
+from assay.service.engine.workers.sandboxes import SandboxHost
 
 WATCH_S = 0.05
 RATE_MEMORY = 0.9
+_FIRST = {kind: State(kind=kind) for kind in LaneKind}
+"""The history of a ticket that has not run yet, shared by all of its kind."""
 
 
 class Engine:
@@ -38,7 +45,9 @@ class Engine:
         self.references = ReferenceStore(
             self.settings.limits.uploaded_bytes, entry_bytes=self.settings.limits.reference_bytes
         )
-        self.catalogue: Mapping[str, VerifierFacts] = {}
+        self.catalogue: dict[str, VerifierFacts] = {}
+        """Verifiers by name; filled by `start`."""
+        self.intake = Intake(catalogue=self.catalogue, limits=self.settings.limits, resolve=self.references.get)
         self.descriptions: Sequence[Mapping[str, object]] = ()
         self.on_report: Callable[[bytes, Work, Report], None] | None = None
         """Told of every report that a lane gave: key, work, report."""
@@ -50,19 +59,28 @@ class Engine:
         self._finished = 0
         self._rate = 100.0  # items a second, smoothed
         self._watch: asyncio.Task[None] | None = None
+        self._dispatch = Dispatcher(self.settings, self._settle)
 
     async def start(self) -> None:
         """Start the lanes. Raises EngineUnavailable if none comes up or a plugin cannot be loaded."""
-        self._dispatch = Dispatcher(self.settings, self._settle)
         try:
-            raw = await self._dispatch.lanes.start()
+            raw = await self.lanes.start()
         except BaseException:
-            await self._dispatch.lanes.close()
+            await self.lanes.close()
             raise
         self.descriptions = msgspec.json.decode(raw)
-        self.catalogue = {str(entry["name"]): _facts(entry) for entry in self.descriptions}
-        self.intake = Intake(catalogue=self.catalogue, limits=self.settings.limits, resolve=self.references.get)
+        self.catalogue.update({str(entry["name"]): _facts(entry) for entry in self.descriptions})
         self._watch = asyncio.create_task(self._keep_watch())
+
+    @property
+    def lanes(self) -> Lanes:
+        """The worker processes."""
+        return self._dispatch.lanes
+
+    @property
+    def sandbox(self) -> SandboxHost:
+        """The sandbox's supervisor, as the engine holds it."""
+        return self._dispatch.sandbox
 
     @property
     def started(self) -> bool:
@@ -72,7 +90,7 @@ class Engine:
     @property
     def lane_count(self) -> int:
         """Lanes that can work."""
-        return len(self._dispatch.lanes.alive)
+        return len(self.lanes.alive)
 
     @property
     def depth(self) -> int:
@@ -82,7 +100,7 @@ class Engine:
     @property
     def ready(self) -> bool:
         """Whether a batch would be taken in now."""
-        return not self._closing and not self._dispatch.lanes.broken and self.depth < self.settings.limits.queue_items
+        return not self._closing and not self.lanes.broken and self.depth < self.settings.limits.queue_items
 
     # --- batches ---
 
@@ -94,8 +112,8 @@ class Engine:
         submission = Submission(batch)
         self._submissions.add(submission)
         for index, entry in enumerate(batch.entries):
-            if isinstance(entry, Fault):
-                self._settle_item(submission, index, Scored(None, entry, None))
+            if isinstance(entry, Settled):
+                self._settle_item(submission, index, Scored(entry.report))
         for index, work in works(batch):
             self._take_in(submission, index, work)
         if batch.deadline_s is not None and submission.open:
@@ -123,7 +141,7 @@ class Engine:
         """The work's item key. What a sandbox may judge has another one when the sandbox changes."""
         changing = work.facts.repeatable and (work.facts.sandboxed or work.facts.may_sandbox)
         if not work.key or changing:
-            work.key = item_key(work, fingerprint=self._dispatch.sandbox.fingerprint)
+            work.key = item_key(work, fingerprint=self.sandbox.fingerprint)
         return work.key
 
     def knows(self, key: bytes) -> bool:
@@ -132,7 +150,7 @@ class Engine:
 
     def cost_us(self, work: Work) -> float:
         """What its verdict may cost, in microseconds."""
-        return self._dispatch.cost_us(work.facts.name, sandboxed=work.facts.sandboxed)
+        return self._dispatch.cost_us(work.facts.name, work.facts.kind)
 
     def learn(self, key: bytes, report: Report) -> None:
         """Take in a verdict that another replica found."""
@@ -142,11 +160,11 @@ class Engine:
         key = self.key(work)
         report = self._cache.get(key)
         if report is not None:
-            self._settle_item(submission, index, Scored(report, None, key, cached=True))
+            self._settle_item(submission, index, Scored(report, key, cached=True))
             return
         ticket = self._flights.get(key)
         if ticket is None:
-            ticket = Ticket(next(self._seq), key, work, work.facts.sandboxed)
+            ticket = Ticket(next(self._seq), key, work, _FIRST[work.facts.kind])
             self._flights[key] = ticket
             self._dispatch.put(ticket)
         waiter = Waiter(submission, index, ticket)
@@ -176,10 +194,11 @@ class Engine:
     def _answer(self, waiter: Waiter, ticket: Ticket, report: Report) -> None:
         waiter.submission.waiters.discard(waiter)
         queued = max(ticket.started - waiter.submission.received, 0.0) * 1000
-        self._settle_item(waiter.submission, waiter.index, Scored(report, None, ticket.key, queue_ms=queued))
+        self._settle_item(waiter.submission, waiter.index, Scored(report, ticket.key, queue_ms=queued))
 
     def _fly_again(self, ticket: Ticket) -> None:
-        again = Ticket(next(self._seq), ticket.key, ticket.work, ticket.sandboxed or ticket.hostless, ticket.waiters)
+        kind = LaneKind.SANDBOX if ticket.state.hostless else ticket.state.kind
+        again = Ticket(next(self._seq), ticket.key, ticket.work, _FIRST[kind], ticket.waiters)
         for waiter in again.waiters:
             waiter.ticket = again
         self._flights[ticket.key] = again
@@ -202,8 +221,7 @@ class Engine:
         for waiter in list(submission.waiters):
             if waiter.ticket.started == 0.0:
                 self._leave(waiter)
-                fault = Fault("", "deadline", "not started within deadline_s", retryable=True)
-                self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
+                self._settle_item(submission, waiter.index, Scored(reports.late(), waiter.ticket.key))
 
     # --- life ---
 
@@ -219,13 +237,13 @@ class Engine:
 
     async def open_sandbox(self) -> None:
         """Start the sandbox now rather than with the first item that needs it. Raises EngineUnavailable."""
-        await self._dispatch.sandbox.start()
-        if not self._dispatch.sandbox.ready:
-            raise EngineUnavailable(f"no sandbox: {self._dispatch.sandbox.failure}")
+        await self.sandbox.start()
+        if not self.sandbox.ready:
+            raise EngineUnavailable(f"no sandbox: {self.sandbox.failure}")
 
     def isolation(self) -> dict[str, object]:
         """What isolates programs on this host, and what holds."""
-        return self._dispatch.sandbox.isolation()
+        return self.sandbox.isolation()
 
     async def close(self, *, drain_s: float = 0.0) -> None:
         """Take nothing in any more, finish what is in hand for so many seconds, then end the lanes."""
@@ -237,14 +255,13 @@ class Engine:
             self._abandon(submission)
         if self._watch is not None:
             self._watch.cancel()
-        await self._dispatch.lanes.close()
-        await self._dispatch.sandbox.close()
+        await self.lanes.close()
+        await self.sandbox.close()
 
     def _abandon(self, submission: Submission) -> None:
         for waiter in list(submission.waiters):
             self._leave(waiter)
-            fault = Fault("", "worker_lost", "the service is shutting down", retryable=True)
-            self._settle_item(submission, waiter.index, Scored(None, fault, waiter.ticket.key))
+            self._settle_item(submission, waiter.index, Scored(reports.closing(), waiter.ticket.key))
 
 
 class _Described(msgspec.Struct):

@@ -72,8 +72,7 @@ def problem_of(error: EngineError) -> dict[str, Any]:
 
 def _items_refused(error: ItemsRefused) -> dict[str, Any]:
     shown = [
-        {"id": f.id, "code": f.reason, "field": getattr(f.error, "field", None) or None}
-        for f in error.faults[:SHOWN_FAULTS]
+        {"id": f.id, "code": f.reason, "field": f.error.field if f.error else None} for f in error.faults[:SHOWN_FAULTS]
     ]
     items = [{key: value for key, value in entry.items() if isinstance(value, str)} for entry in shown]
     return problem(422, "invalid_items", str(error), items=items, field="items")

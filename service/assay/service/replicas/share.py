@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from assay.service.engine.engine import Engine
-from assay.service.engine.intake.work import Batch, Fault, Work
+from assay.service.engine.intake.work import Batch, Settled, Work
+from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.tickets import Submission, works
-from assay.service.engine.workers.protocol import Report
 from assay.service.replicas.link import Link
 from assay.service.replicas.outbox import Outbox
 from assay.service.replicas.quotas import Quotas, SharedUse
@@ -49,7 +49,7 @@ class Share:
     async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
         """A batch; references that are not here are asked of Redis first, once. Raises EnvelopeFault."""
         batch = read()
-        missing = {entry.digest for entry in batch.entries if isinstance(entry, Fault) and entry.digest}
+        missing = {entry.digest for entry in batch.entries if isinstance(entry, Settled) and entry.digest}
         if not missing or self.link is None:
             return batch
         found = await self._references.get(owner, missing)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from assay.service.engine.workers.protocol import Kind, Report
+from assay.service.engine.protocol import Kind, Report
 from assay.service.replicas.link import Link
 from assay.service.replicas.outbox import Outbox
 from assay.service.replicas.seal import Seal
@@ -16,7 +16,7 @@ from assay.service.replicas.seal import Seal
 KIND = "verdict"
 KEYS_A_BUDGET = 256
 """A request for more keys may take the budget once more for so many."""
-_FORMAT = "1"
+_FORMAT = "2"
 """Changes when `Report` does: entries of other formats are under other names."""
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from msgspec import UNSET
+from typing import Any
 
 from assay.contract import assay_pb2 as pb
-from assay.service.engine.render import ErrorFrame, ResultFrame, stats
+from assay.service.engine.render import ResultFrame, stats
 
 _OUTCOMES = {
     "correct": pb.OUTCOME_CORRECT,
@@ -17,41 +16,36 @@ _OUTCOMES = {
     "no_verdict": pb.OUTCOME_NO_VERDICT,
 }
 _NONE = float("nan")
-_JSON = ("extracted", "parts", "tests", "explanation")
 
 
 def result(frame: ResultFrame) -> pb.Result:
-    """One result; `frame` must have been made with `as_bin`."""
-    message = pb.Result(
-        id=frame.id, reason=frame.reason, flags=frame.flags, verifier=frame.verifier, cached=frame.cached,
-        timing=pb.Timing(
-            queue_ms=frame.timing.queue_ms, run_ms=frame.timing.run_ms, cpu_ms=frame.timing.cpu_ms
-        ),
-    )  # fmt: skip
+    """Return one result as protobuf: open fields as the JSON bytes that the lane sent, under `NAME_json`."""
+    timing = pb.Timing(queue_ms=frame.timing.queue_ms, run_ms=frame.timing.run_ms, cpu_ms=frame.timing.cpu_ms)
+    message = pb.Result(id=frame.id, reason=frame.reason, verifier=frame.verifier, cached=frame.cached, timing=timing)
     message.verdict.reward = _NONE if frame.reward is None else frame.reward
     message.verdict.score = _NONE if frame.score is None else frame.score
     message.verdict.outcome = _OUTCOMES[frame.outcome]
-    if frame.reward is None:
-        message.no_verdict.CopyFrom(_no_verdict(frame))
-    for name in _JSON:
-        value = getattr(frame, name)
-        if value is not UNSET:
-            setattr(message, f"{name}_json", value)
-    if isinstance(frame.span, tuple):
-        message.span.start, message.span.end = frame.span
-    if isinstance(frame.message, int):
-        message.message = frame.message
-    if isinstance(frame.item_key, str):
+    if frame.item_key is not None:
         message.item_key = frame.item_key
+    if frame.error is not None:
+        error = frame.error
+        message.no_verdict.CopyFrom(
+            pb.NoVerdict(code=error.code, message=error.message, retryable=error.retryable, field=error.field)
+        )
+    for name, value in frame.fields.items():
+        _set(message, name, value)
     return message
 
 
-def _no_verdict(frame: ResultFrame) -> pb.NoVerdict:
-    error = frame.error
-    if not isinstance(error, ErrorFrame):
-        return pb.NoVerdict(code=frame.reason)
-    field = error.field if isinstance(error.field, str) else None
-    return pb.NoVerdict(code=error.code, message=error.message, retryable=error.retryable, field=field)
+def _set(message: pb.Result, name: str, value: Any) -> None:
+    if isinstance(value, bytes):
+        setattr(message, f"{name}_json", value)
+    elif name == "span":
+        message.span.start, message.span.end = value
+    elif isinstance(value, (list, tuple)):
+        getattr(message, name).extend(value)
+    else:
+        setattr(message, name, value)
 
 
 def response(frames: Sequence[ResultFrame], *, wall_ms: float) -> pb.ScoreResponse:

@@ -23,7 +23,6 @@ from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.errors import EngineError
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.intake.work import Batch
-from assay.service.engine.render import as_bin
 from assay.service.engine.schedule.tickets import Submission
 from assay.service.front import Front
 from assay.service.http.problems import problem, problem_of
@@ -59,7 +58,7 @@ class Scorer:
             started = time.perf_counter()
             submission = await self._taken(request, context)
             await self._front.settled(submission)
-            every = self._front.frames(submission, range(len(submission.results)), wrap=as_bin)
+            every = self._front.frames(submission, range(len(submission.results)))
             return response(every, wall_ms=(time.perf_counter() - started) * 1000)
 
         return await _answered(context, work)
@@ -74,7 +73,7 @@ class Scorer:
         count = 0
         async for ready in self._front.arrivals(submission):
             count += len(ready)
-            yield pb.ScoreChunk(results=map(result, self._front.frames(submission, ready, wrap=as_bin)))
+            yield pb.ScoreChunk(results=map(result, self._front.frames(submission, ready)))
         yield pb.ScoreChunk(done=True, count=count)
 
     async def verifiers(self, request: pb.VerifiersRequest, context: Context) -> pb.VerifiersResponse:

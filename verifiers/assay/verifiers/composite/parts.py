@@ -1,40 +1,31 @@
-"""A part's entry in the result."""
+"""The entry of a part in the result of a composite."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from assay.contract.references.composite import Part
-from assay.contract.result import outcome_of
+from assay.contract.result import Part as PartResult
+from assay.contract.result import VerdictFields, outcome_of
 from assay.verifiers.base import Verdict
 from assay.verifiers.registry import AnyVerifier
 
 SHOWN = 2000
 """Characters of what a part extracted that its entry carries, at most."""
+_PASSED_ON = tuple(name for name in VerdictFields.model_fields if name != "explanation")
 
 
-def part_of(part: Part, verifier: AnyVerifier, verdict: Verdict) -> Mapping[str, Any]:
-    """The entry: what a result says, without what is null."""
-    optional = {
-        "extracted": _bounded(verdict.extracted),
-        "span": verdict.span,
-        "message": verdict.message,
-        "flags": list(verdict.flags) or None,
-        "tests": verdict.tests,
-        "parts": verdict.parts,
-    }
-    return {
-        "name": part.name,
-        "weight": part.weight,
-        "verifier": f"{verifier.name}@{verifier.version}",
-        "reward": verdict.reward,
-        "score": verdict.score,
-        "outcome": outcome_of(reward=verdict.reward, score=verdict.score).value,
-        "reason": verdict.reason,
-        **{key: value for key, value in optional.items() if value is not None},
-    }
+def part_of(part: Part, verifier: AnyVerifier, verdict: Verdict) -> PartResult:
+    """Return the verdict of a part as an entry of `parts`, with what it extracted cut to `SHOWN` characters."""
+    fields = {name: getattr(verdict, name) for name in _PASSED_ON}
+    return PartResult.model_construct(
+        name=part.name,
+        weight=part.weight,
+        verifier=f"{verifier.name}@{verifier.version}",
+        outcome=outcome_of(reward=verdict.reward, score=verdict.score),
+        **{**fields, "extracted": _bounded(verdict.extracted)},
+    )
 
 
 def _bounded(extracted: Any) -> Any:

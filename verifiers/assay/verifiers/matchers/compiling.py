@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from assay.contract.numbers import fraction_of
 from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers.assignment import maximum_matching
@@ -19,7 +20,6 @@ from assay.verifiers.matchers.dates import read_date
 from assay.verifiers.matchers.equality import key_of, same
 from assay.verifiers.matchers.json_schema import compile_schema
 from assay.verifiers.matchers.patterns import whole_match
-from assay.verifiers.numbers import fraction_of
 
 
 class _Missing:

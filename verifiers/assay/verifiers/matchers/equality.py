@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from assay.verifiers import numbers
+from assay.contract import numbers
 
 
 def same(left: Any, right: Any) -> bool:

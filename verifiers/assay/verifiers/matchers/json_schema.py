@@ -11,9 +11,9 @@ from typing import Any
 
 import jsonschema_rs
 
+from assay.contract.numbers import Lexeme, decimal_of
 from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.numbers import Lexeme, decimal_of
 
 _PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 22)
 

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from typing import Any
 
-from assay.verifiers import numbers
+from assay.contract import numbers
 from assay.verifiers.tool.attempts import Attempt, Fault
 from assay.verifiers.tool.scanner import Reading
 

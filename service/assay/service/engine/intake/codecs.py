@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import ItemFrame, json_of
 
@@ -24,6 +25,10 @@ class IllTyped(ValueError):
     """A value is not of the type that its field asks for."""
 
 
+class TooDeep(IllTyped):
+    """A value is nested deeper than it may be."""
+
+
 class Codec(Protocol):
     """How one form of body is read."""
 
@@ -31,10 +36,10 @@ class Codec(Protocol):
         """Bytes as a value of that type. Raises msgspec.MsgspecError."""
 
     def text_or_json(self, raw: Raw) -> str | bytes:
-        """Text as str, messages as the bytes of a JSON array. Raises IllTyped."""
+        """Text as str, messages as the bytes of a JSON array. Raises IllTyped, TooDeep."""
 
     def json(self, raw: Raw) -> bytes:
-        """The value as JSON. Raises IllTyped."""
+        """The value as JSON. Raises IllTyped, TooDeep."""
 
     def size(self, raw: Raw) -> int:
         """Bytes that the value holds."""
@@ -73,7 +78,7 @@ class MsgpackCodec:
         """See Codec. Raises EnvelopeFault for a name that comes twice: which of its values is meant?"""
         value = msgspec.msgpack.decode(body, type=kind)
         if isinstance(value, msgspec.Struct) and _distinct(value, body) < _names(body):
-            raise EnvelopeFault("duplicate_key", "duplicate key", status=400)
+            raise EnvelopeFault(ProblemCode.DUPLICATE_KEY, "duplicate key", status=400)
         return value
 
     def text_or_json(self, raw: Raw) -> str | bytes:
@@ -102,8 +107,10 @@ class MsgpackCodec:
 def _unpacked(raw: Raw) -> Any:
     try:
         return msgspec.msgpack.decode(bytes(raw))
+    except RecursionError:
+        raise TooDeep("nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise EnvelopeFault("invalid_utf8", "a string of the body is not UTF-8", status=400) from None
+        raise IllTyped("a string is not UTF-8") from None
 
 
 def _distinct(value: msgspec.Struct, body: bytes) -> int:

@@ -1,41 +1,23 @@
-"""The envelope of a batch: strict JSON, the list of items and their defaults. Its faults refuse the whole request."""
+"""The envelope of a batch: the list of items and their defaults. Its faults refuse the whole request."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.codecs import Codec
 from assay.service.engine.intake.frames import Envelope, ItemFrame
-from assay.service.engine.intake.surrogates import replace_lone
-from assay.verifiers import strict_json
 
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _TOO_MANY = "of length <="
 _AT = re.compile(r" - at `\$\.?(.*)`$")
-
-
-def strict(body: bytes) -> tuple[bytes, list[int]]:
-    """The body, known to be strict JSON but for lone surrogates, which are replaced. Raises EnvelopeFault."""
-    places: list[int] = []
-    try:
-        try:
-            strict_json.parse(body)
-        except strict_json.JsonFault as fault:
-            if fault.code != "invalid_unicode":
-                raise
-            body, places = replace_lone(body)
-            strict_json.parse(body)
-    except strict_json.JsonFault as fault:
-        raise EnvelopeFault(fault.code, fault.detail, status=400, limit=fault.limit) from None
-    return body, places
 
 
 @cache
@@ -57,10 +39,10 @@ def envelope(body: bytes, codec: Codec, *, items: int) -> Envelope:
         detail, field = explain(error)
         if _TOO_MANY in detail and field == "items":
             detail = f"items: at most {items} items"
-            raise EnvelopeFault("too_large", detail, status=413, field=field, limit=items) from None
-        raise EnvelopeFault("invalid_envelope", detail, field=field) from None
+            raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field=field, limit=items) from None
+        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, detail, field=field) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise EnvelopeFault("invalid_body", "the body cannot be decoded", status=400) from None
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "the body cannot be decoded", status=400) from None
     return envelope
 
 
@@ -73,7 +55,7 @@ def defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
     except msgspec.ValidationError as error:
         detail, field = explain(error)
         raise EnvelopeFault(
-            "invalid_envelope", f"defaults: {detail}", field=f"defaults.{field}" if field else "defaults"
+            ProblemCode.INVALID_ENVELOPE, f"defaults: {detail}", field=f"defaults.{field}" if field else "defaults"
         ) from None
     refuse_default_id(defaults)
     return defaults
@@ -82,13 +64,13 @@ def defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
 def refuse_default_id(defaults: ItemFrame | None) -> None:
     """An id is an item's own. Raises EnvelopeFault."""
     if defaults is not None and defaults.id is not UNSET:
-        raise EnvelopeFault("invalid_envelope", "defaults: id is an item's own", field="defaults.id")
+        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "defaults: id is an item's own", field="defaults.id")
 
 
 def deadline(value: float | None) -> float | None:
     """Seconds, finite and above 0, or None. Raises EnvelopeFault."""
     if value is not None and not (math.isfinite(value) and value > 0):
-        raise EnvelopeFault("invalid_envelope", "deadline_s: more than 0", field="deadline_s", limit=0)
+        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "deadline_s: more than 0", field="deadline_s", limit=0)
     return value
 
 
@@ -103,27 +85,3 @@ def explain(error: msgspec.ValidationError) -> tuple[str, str | None]:
         return f"{field}: unknown field", field
     wrong = _AT.sub("", message)[:120]
     return (f"{path}: {wrong}" if path else wrong), path or None
-
-
-def touched(body: bytes, items: Sequence[Raw], places: list[int]) -> dict[int, str]:
-    """Which items hold a replaced surrogate, and whether it is in the reference."""
-    if not places:
-        return {}
-    touched: dict[int, str] = {}
-    cursor = 0
-    for index, raw in enumerate(map(bytes, items)):
-        start = body.index(raw, cursor)
-        cursor = start + len(raw)
-        inside = [place - start for place in places if start <= place < cursor]
-        if inside:
-            touched[index] = "reference" if _in_reference(raw, inside) else "text"
-    return touched
-
-
-def _in_reference(item: bytes, places: list[int]) -> bool:
-    try:
-        reference = bytes(msgspec.json.decode(item, type=dict[str, Raw]).get("reference", b""))
-    except msgspec.MsgspecError:
-        return False
-    start = item.index(reference)
-    return any(start <= place < start + len(reference) for place in places)

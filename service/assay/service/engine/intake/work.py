@@ -1,10 +1,12 @@
-"""Work: an item that is fit to be scored; a fault: one that is not; a batch of both."""
+"""Items after intake: `Work` is fit to be scored, `Settled` is not; a batch holds both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from assay.service.engine.intake.frames import FIELDS, OptionsFrame
+from assay.service.engine.kinds import LaneKind
+from assay.service.engine.protocol import Report
 
 FORWARDED = tuple(
     name
@@ -18,7 +20,7 @@ _OVERHEAD = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VerifierFacts:
-    """What the front knows of a verifier without importing it; a lane tells it at start."""
+    """What the front process knows of a verifier without importing it; a lane sends it at start."""
 
     name: str
     version: int
@@ -29,26 +31,27 @@ class VerifierFacts:
     repeatable: bool = True
     label: str = field(init=False)
     """`name@version`, as results carry it."""
+    kind: LaneKind = field(init=False)
+    """The kind of lane that its items go to first."""
     forwarded: tuple[str, ...] = field(init=False)
     """The fields besides completion and reference that it reads."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", f"{self.name}@{self.version}")
+        object.__setattr__(self, "kind", LaneKind.SANDBOX if self.sandboxed else LaneKind.TEXT)
         object.__setattr__(self, "forwarded", tuple(name for name in FORWARDED if name in self.reads))
 
 
 @dataclass(slots=True)
-class Fault:
-    """An item that gets no verdict before anything ran."""
+class Settled:
+    """An item that has its report before anything ran: it is at fault itself, or its completion is too large."""
 
     id: str
-    code: str
-    message: str
-    field: str | None = None
-    retryable: bool = False
+    report: Report
     verifier: str = ""
+    """The verifier as the item names it, cut to a bounded length."""
     digest: str = ""
-    """Of the uploaded reference that is not here."""
+    """SHA-256, in hex, of the uploaded reference that is not here."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -88,6 +91,6 @@ class Work:
 class Batch:
     """What one request asks for, in order."""
 
-    entries: list[Work | Fault]
+    entries: list[Work | Settled]
     owner: str
     deadline_s: float | None = None

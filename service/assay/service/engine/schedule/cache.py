@@ -10,14 +10,13 @@ from hashlib import sha256
 from cachetools import LRUCache
 
 from assay.service.engine.errors import EnvelopeFault
-from assay.service.engine.workers.protocol import Report
+from assay.service.engine.protocol import Report
 
 _ENTRY_BYTES = 600
 
 
 def _report_bytes(report: Report) -> int:
-    blobs = (report.extracted, report.tests, report.parts, report.explanation)
-    return _ENTRY_BYTES + sum(len(blob) for blob in blobs if blob)
+    return _ENTRY_BYTES + sum(len(value) for value in report.fields.values() if isinstance(value, bytes))
 
 
 class VerdictCache:

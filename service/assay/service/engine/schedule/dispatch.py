@@ -1,10 +1,6 @@
-"""Gives tickets to lanes, and decides what a report, a failure or a death means for a ticket.
+"""Gives tickets to lanes and carries out what `blame.decide` says of a report, a failure or a death.
 
-Nothing of a completion buys an excuse. A ticket whose lane died or failed on it is tried once more,
-alone, on a fresh lane. After a second death a canary runs: the same reference with an empty answer. If
-the canary lives, the completion is to blame: reward 0. If it dies too, the verifier or the row is:
-no verdict. What only waited behind a death goes back to the front of the queue and is never charged.
-A SIGKILL that is not ours (an operator, the kernel's OOM killer) is forgiven a few times more.
+Tickets wait in one fair queue for each kind of lane, or in a line for those that must run alone on a fresh lane.
 """
 
 from __future__ import annotations
@@ -16,37 +12,46 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from assay.service.engine.schedule import outcomes
+from assay.service.engine import reports
+from assay.service.engine.kinds import EXCLUSIVE, FIRST_COST_US, LaneKind
+from assay.service.engine.protocol import Chunk, Job, Phase, Report, Reports
+from assay.service.engine.schedule.blame import (
+    Died,
+    Displaced,
+    Event,
+    Place,
+    Reported,
+    Retry,
+    Settle,
+    Stage,
+    decide,
+)
 from assay.service.engine.schedule.queue import FairQueue
-from assay.service.engine.schedule.tickets import Stage, Ticket
+from assay.service.engine.schedule.tickets import Ticket
 from assay.service.engine.settings import EngineSettings
 from assay.service.engine.workers.lane import EngineLane
 from assay.service.engine.workers.lanes import Lanes
-from assay.service.engine.workers.protocol import Chunk, Kind, Phase, Report, Reports
 from assay.service.engine.workers.sandboxes import SandboxHost
 
 WINDOW_CHEAP_US = 1000.0
-"""Items cheaper than this on average travel two chunks ahead, so that a lane never waits for us."""
-FIRST_GUESS_US = {False: 200.0, True: 20_000.0}
+"""Items cheaper than this on average are sent two chunks ahead, so that a lane never waits for the engine."""
 REFILL = 0.3
-"""A lane gets its next chunk when so much of one is left."""
+"""A lane gets its next chunk when this share of one is left."""
 UP, DOWN = 0.3, 0.05
-"""How fast the estimate of a verifier's cost follows: heavy items must shrink chunks at once."""
-FORGIVEN = 5
-"""Times that a ticket may lose its lane without fault before it is `worker_lost`."""
+"""Smoothing of a verifier's cost estimate: up quickly, so that expensive items shrink chunks at once."""
 CANCELLED_AFTER_S = 0.1
 
 
 class Dispatcher:
-    """The lanes' user: queues, chunks, reports and deaths."""
+    """Owns the queues and the lanes, and moves tickets between them."""
 
     def __init__(self, settings: EngineSettings, settle: Callable[[Ticket, Report], None]) -> None:
         self._settings = settings
         self._settle = settle
         self._costs: dict[str, float] = {}
-        self._queues = {kind: FairQueue(self._cost) for kind in (False, True)}
+        self._queues = {kind: FairQueue(self._cost) for kind in LaneKind}
+        self._alone: dict[LaneKind, deque[Ticket]] = {kind: deque() for kind in LaneKind}
         self._opening: asyncio.Task[None] | None = None
-        self._alone: dict[bool, deque[Ticket]] = {False: deque(), True: deque()}
         self.sandbox = SandboxHost(settings.sandbox, on_ready=self._sandbox_ready)
         self.lanes = Lanes(settings, self)
 
@@ -54,24 +59,24 @@ class Dispatcher:
 
     @property
     def depth(self) -> int:
-        """Items that wait."""
+        """Number of items that wait."""
         return sum(q.size for q in self._queues.values()) + sum(map(len, self._alone.values()))
 
     @property
     def running(self) -> int:
-        """Items that lanes have."""
+        """Number of items that lanes hold."""
         return sum(len(lane.assigned) for lane in self.lanes.alive)
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes, about, that waiting items hold."""
+        """Approximate bytes that waiting items hold."""
         return sum(q.bytes for q in self._queues.values())
 
     def put(self, ticket: Ticket) -> None:
-        """Take a ticket in; call `pump` after the last one."""
-        if ticket.sandboxed and not self.sandbox.ready:
+        """Queue a ticket; call `pump` after the last one."""
+        if ticket.state.kind is LaneKind.SANDBOX and not self.sandbox.ready:
             self._want_sandbox()
-        self._queues[ticket.sandboxed].put(ticket)
+        self._queues[ticket.state.kind].put(ticket)
 
     def _want_sandbox(self) -> None:
         if self._opening is None or self._opening.done():
@@ -79,10 +84,10 @@ class Dispatcher:
 
     async def _open_sandbox(self) -> None:
         await self.sandbox.start()
-        while not self.sandbox.possible and (waiting := self._queues[True].drain()):
+        while not self.sandbox.possible and (waiting := self._queues[LaneKind.SANDBOX].drain()):
             for ticket in waiting:
-                ticket.hostless, ticket.sandboxed = True, False
-                self._queues[False].put(ticket)
+                ticket.state = ticket.state.without_host()
+                self._queues[ticket.state.kind].put(ticket)
             self.pump()
 
     def _sandbox_ready(self) -> None:
@@ -92,45 +97,44 @@ class Dispatcher:
 
     def pump(self) -> None:
         """Give waiting tickets to lanes that have room."""
-        for kind in (False, True):
-            if kind and not self.sandbox.ready:
+        for kind in LaneKind:
+            if kind is LaneKind.SANDBOX and not self.sandbox.ready:
                 continue
             self._pump_alone(kind)
-            if self._alone[kind] and not self.lanes.ready(sandboxed=kind):
-                continue
-            for lane in sorted(self.lanes.ready(sandboxed=kind), key=lambda lane: len(lane.assigned)):
+            ready = self.lanes.ready(kind)
+            for lane in sorted(ready, key=lambda lane: len(lane.assigned)):
                 self._feed(lane)
 
     def _feed(self, lane: EngineLane) -> None:
-        queue = self._queues[lane.sandboxed]
+        queue = self._queues[lane.kind]
         while queue.size and self._has_room(lane):
-            most = 1 if lane.sandboxed else self._fair_count(queue)
+            most = 1 if lane.kind in EXCLUSIVE else self._fair_count(queue, lane.kind)
             chosen = queue.take(most=most, budget_us=self._settings.chunk_cpu_ms * 1000)
             if not chosen:
                 return
             self._send(lane, chosen)
 
-    def _fair_count(self, queue: FairQueue) -> int:
-        """No lane takes more than its share of a short queue."""
-        lanes = max(1, len(self.lanes.ready(sandboxed=False)))
+    def _fair_count(self, queue: FairQueue, kind: LaneKind) -> int:
+        """Return how many tickets one lane may take of a short queue, so that the others get their share."""
+        lanes = max(1, len(self.lanes.ready(kind)))
         return max(1, min(self._settings.chunk_items, -(-queue.size // lanes)))
 
     def _has_room(self, lane: EngineLane) -> bool:
         if not lane.assigned:
             return True
-        if lane.sandboxed or lane.slow or lane.assigned[0].stage is not Stage.TOGETHER:
+        if lane.kind in EXCLUSIVE or lane.slow or lane.assigned[0].state.stage is not Stage.TOGETHER:
             return False
         if len(lane.assigned) >= self._settings.chunk_items or self._cost(lane.assigned[-1]) > WINDOW_CHEAP_US:
             return False
         return sum(map(self._cost, lane.assigned)) < self._settings.chunk_cpu_ms * 1000 * REFILL
 
-    def _pump_alone(self, kind: bool) -> None:
+    def _pump_alone(self, kind: LaneKind) -> None:
         waiting = self._alone[kind]
         while waiting:
             if not waiting[0].wanted:
                 waiting.popleft()
                 continue
-            idle = [lane for lane in self.lanes.ready(sandboxed=kind) if not lane.assigned]
+            idle = [lane for lane in self.lanes.ready(kind) if not lane.assigned]
             fresh = [lane for lane in idle if lane.served == 0]
             if not fresh:
                 if idle:
@@ -144,130 +148,85 @@ class Dispatcher:
             ticket.running = True
             ticket.started = ticket.started or now
         references = {t.work.reference_digest: t.work.reference for t in tickets}
-        lane.give(Chunk(references, [outcomes.job(ticket) for ticket in tickets]), tickets)
+        lane.give(Chunk(references, [_job(ticket) for ticket in tickets]), tickets)
 
     def _cost(self, ticket: Ticket) -> float:
-        return self.cost_us(ticket.work.facts.name, sandboxed=ticket.sandboxed)
+        return self.cost_us(ticket.work.facts.name, ticket.state.kind)
 
-    def cost_us(self, verifier: str, *, sandboxed: bool) -> float:
-        """What an item of that verifier has cost of late, in microseconds."""
-        return self._costs.get(verifier) or FIRST_GUESS_US[sandboxed]
+    def cost_us(self, verifier: str, kind: LaneKind) -> float:
+        """Return the recent cost of an item of that verifier, in microseconds."""
+        return self._costs.get(verifier) or FIRST_COST_US[kind]
 
-    # --- what lanes say ---
+    # --- what lanes report ---
 
     def lane_ready(self, lane: EngineLane) -> None:
-        """A new lane can work."""
+        """Handle a new lane that can work."""
         self.pump()
 
     def lane_reports(self, lane: EngineLane, reports: Reports) -> None:
-        """Each report answers the ticket that the lane has had longest."""
+        """Handle reports: each answers the ticket that the lane has held longest."""
         for report in reports.reports:
             ticket = lane.assigned.popleft()
             assert ticket.seq == report.seq
             lane.since, lane.slow = time.monotonic(), False
             self._learn(ticket, report)
-            self._judge(ticket, report)
+            self._apply(ticket, Reported(report, not self.sandbox.ready, self.sandbox.failure))
         if reports.returned:
             self._take_back(lane, frozenset(reports.returned))
         self.pump()
 
     def _take_back(self, lane: EngineLane, returned: frozenset[int]) -> None:
-        """A slow item is at hand: others shall not wait for it, and none is added."""
+        """Requeue the jobs that a lane returned because its current one is slow; it gets no more meanwhile."""
         lane.slow = True
         for ticket in reversed([ticket for ticket in lane.assigned if ticket.seq in returned]):
-            self._again(ticket, charged=False)
+            self._apply(ticket, Displaced(charged=False))
         lane.assigned = deque(ticket for ticket in lane.assigned if ticket.seq not in returned)
 
     def _learn(self, ticket: Ticket, report: Report) -> None:
         name = ticket.work.facts.name
-        spent = float(max(report.cpu_us, report.run_us if ticket.sandboxed else 0, 1))
+        wall_us = report.run_us if ticket.state.kind is LaneKind.SANDBOX else 0  # a program runs outside the lane
+        spent = float(max(report.cpu_us, wall_us, 1))
         before = self._costs.get(name, spent)
         self._costs[name] = before + (UP if spent > before else DOWN) * (spent - before)
 
-    def _judge(self, ticket: Ticket, report: Report) -> None:
-        """What a report means at the ticket's stage."""
-        if ticket.hostless:
-            at_fault = report.error == "invalid_reference"
-            self._settle(ticket, report if at_fault else outcomes.no_sandbox(ticket, self.sandbox.failure))
-        elif ticket.stage is Stage.CANARY:
-            broken = report.kind in (Kind.FAILED, Kind.OVERRUN)
-            self._settle(ticket, outcomes.broken(ticket) if broken else outcomes.blamed(ticket))
-        elif report.kind == Kind.FAILED:
-            ticket.detail = report.detail
-            resources = report.detail.startswith(("MemoryError", "RecursionError"))
-            self._suspect(ticket, "resource_limit" if resources else "verifier_error")
-        elif report.kind == Kind.OVERRUN:
-            ticket.reason = "resource_limit"
-            self._settle(ticket, outcomes.blamed(ticket))
-        elif report.kind == Kind.NEEDS_SANDBOX and not ticket.sandboxed:
-            ticket.sandboxed, ticket.running = True, False
-            self.put(ticket)
-        elif report.error == "sandbox_unavailable" and not self.sandbox.ready and ticket.lost < FORGIVEN:
-            self._again(ticket, charged=True)  # the supervisor died under it
+    def _apply(self, ticket: Ticket, event: Event) -> None:
+        action = decide(ticket.state, event)
+        if isinstance(action, Settle):
+            self._settle(ticket, action.report)
         else:
-            self._settle(ticket, report)
+            self._retry(ticket, action)
+
+    def _retry(self, ticket: Ticket, action: Retry) -> None:
+        ticket.state, ticket.running = action.state, False
+        kind = ticket.state.kind
+        if action.place is Place.QUEUE:
+            self.put(ticket)
+        elif action.place is Place.QUEUE_FRONT:
+            self._queues[kind].put_back(ticket)
+        elif action.place is Place.ALONE:
+            self._alone[kind].append(ticket)
+        else:
+            self._alone[kind].appendleft(ticket)
 
     def lane_dead(self, lane: EngineLane) -> None:
-        """What a dead lane had: one ticket may be to blame, the others are not."""
+        """Handle a death: one ticket may be to blame for it, the others are not."""
         tickets, lane.assigned = lane.assigned, deque()
-        blamed = self._culprit(lane, tickets)
+        blamed = _culprit(lane, tickets)
         for ticket in reversed(tickets):
             if ticket is not blamed:
-                self._again(ticket, charged=lane.status != 0)
-        if blamed is not None:
-            self._charge(blamed, lane)
+                self._apply(ticket, Displaced(charged=lane.status != 0))
+        if blamed is not None and lane.last is not None:
+            self._apply(blamed, Died(lane.last.phase, _foreign_kill(lane)))
         self.pump()
 
-    def _culprit(self, lane: EngineLane, tickets: deque[Ticket]) -> Ticket | None:
-        """The ticket at which it died. One that was judged but not yet reported answers for all but a foreign kill."""
-        moment = lane.last
-        if moment is None or (moment.phase is Phase.IDLE and _foreign_kill(lane)):
-            return None
-        return next((ticket for ticket in tickets if ticket.seq == moment.seq), None)
-
-    def _charge(self, ticket: Ticket, lane: EngineLane) -> None:
-        """The lane died on this ticket."""
-        assert lane.last is not None
-        if ticket.stage is Stage.CANARY:
-            self._settle(ticket, outcomes.broken(ticket))
-        elif _foreign_kill(lane) and ticket.lost < FORGIVEN:
-            ticket.lost += 1
-            self._alone_again(ticket)
-        elif lane.last.phase is Phase.PREPARE and ticket.stage is Stage.ALONE:
-            self._settle(ticket, outcomes.refused(ticket))
-        else:
-            self._suspect(ticket, "resource_limit")
-
-    def _suspect(self, ticket: Ticket, reason: str) -> None:
-        """First failure: once more, alone. Second: the canary."""
-        ticket.reason = reason
-        ticket.stage = Stage.ALONE if ticket.stage is Stage.TOGETHER else Stage.CANARY
-        self._alone_again(ticket)
-
-    def _alone_again(self, ticket: Ticket) -> None:
-        ticket.stage = max(ticket.stage, Stage.ALONE)
-        ticket.running = False
-        self._alone[ticket.sandboxed].append(ticket)
-
-    def _again(self, ticket: Ticket, *, charged: bool) -> None:
-        """It only waited behind a death."""
-        ticket.lost += charged
-        ticket.running = False
-        if ticket.lost > FORGIVEN:
-            self._settle(ticket, outcomes.lost(ticket))
-        elif ticket.stage is Stage.TOGETHER:
-            self._queues[ticket.sandboxed].put_back(ticket)
-        else:
-            self._alone[ticket.sandboxed].appendleft(ticket)
-
     def lanes_broken(self) -> None:
-        """No lane can be started: what waits gets no verdict, to be sent again."""
+        """Settle everything that waits as retryable: no lane can be started."""
         waiting = [t for queue in self._queues.values() for t in queue.drain()]
         for queue in self._alone.values():
             waiting += queue
             queue.clear()
         for ticket in waiting:
-            self._settle(ticket, outcomes.lost(ticket))
+            self._settle(ticket, reports.lost())
 
     # --- the clock ---
 
@@ -283,8 +242,39 @@ class Dispatcher:
         self.pump()
 
 
+def _job(ticket: Ticket) -> Job:
+    """Return the order that a lane gets for a ticket."""
+    work = ticket.work
+    text, messages = (work.completion, None) if isinstance(work.completion, str) else (None, work.completion)
+    return Job(
+        seq=ticket.seq,
+        verifier=work.facts.name,
+        reference=work.reference_digest,
+        text=text,
+        messages=messages,
+        fields=work.fields,
+        budget_s=work.budget_s,
+        cpu_s=work.options.cpu_s,
+        timeout_s=work.options.timeout_s,
+        owner=work.owner,
+        explain=work.options.explain,
+        canary=ticket.state.stage is Stage.CANARY,
+    )
+
+
+def _culprit(lane: EngineLane, tickets: deque[Ticket]) -> Ticket | None:
+    """Return the ticket at which a lane died.
+
+    One that was judged but not yet reported answers for every death but a foreign kill.
+    """
+    moment = lane.last
+    if moment is None or (moment.phase is Phase.IDLE and _foreign_kill(lane)):
+        return None
+    return next((ticket for ticket in tickets if ticket.seq == moment.seq), None)
+
+
 def _foreign_kill(lane: EngineLane) -> bool:
-    """Killed by a SIGKILL that we did not send, or together with the forkserver."""
+    """Return whether the lane ended by a SIGKILL that the engine did not send, or together with the forkserver."""
     if lane.killed_by_us:
         return False
     return lane.status is None or (os.WIFSIGNALED(lane.status) and os.WTERMSIG(lane.status) == signal.SIGKILL)

@@ -1,8 +1,8 @@
-"""A ticket is one verdict to be found; waiters are the items that want it; a submission is one request.
+"""A ticket stands for one verdict to be found, a waiter for an item that wants it, a submission for one request.
 
-Items with the same key share a ticket (single flight). A waiter that leaves, or whose own deadline
-passes, leaves the ticket to the others. A `no_verdict` is not shared: it answers the first waiter, and
-the ticket runs again for the rest.
+Items with the same key share a ticket (single flight). When a waiter leaves, or its own deadline passes, the
+ticket still runs for the others. A `no_verdict` is not shared: it answers the first waiter, and the ticket runs
+again for the rest.
 """
 
 from __future__ import annotations
@@ -11,21 +11,10 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 
-from assay.service.engine.intake.work import Batch, Fault, Work
-from assay.service.engine.workers.protocol import Report
-
-
-class Stage(IntEnum):
-    """How far the search for a verdict has come."""
-
-    TOGETHER = 0
-    """In a chunk with others."""
-    ALONE = 1
-    """Once more, alone on a fresh lane, after a death or a failure."""
-    CANARY = 2
-    """The same reference with an empty answer: does the verifier itself work?"""
+from assay.service.engine.intake.work import Batch, Work
+from assay.service.engine.protocol import Report
+from assay.service.engine.schedule.blame import State
 
 
 @dataclass(slots=True, eq=False)
@@ -35,19 +24,10 @@ class Ticket:
     seq: int
     key: bytes
     work: Work
-    sandboxed: bool
+    state: State
     waiters: list[Waiter] = field(default_factory=list)
-    stage: Stage = Stage.TOGETHER
     started: float = 0.0
     running: bool = False
-    hostless: bool = False
-    """It needs a sandbox where none is: a lane only says whether its row is at fault."""
-    lost: int = 0
-    """Times that a lane died before it came to this ticket, or that somebody else killed it."""
-    reason: str = "resource_limit"
-    """What the reward of 0 is called if the canary lives."""
-    detail: str = ""
-    """What the verifier raised, and where."""
 
     @property
     def wanted(self) -> bool:
@@ -66,11 +46,10 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What one item got: a report, or a fault, and how it came by it."""
+    """What one item got: its report, and how it came by it."""
 
-    report: Report | None
-    fault: Fault | None
-    key: bytes | None
+    report: Report
+    key: bytes | None = None
     queue_ms: float = 0.0
     cached: bool = False
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from assay.service.engine.workers.protocol import Job
+from assay.service.engine.protocol import Job
 from assay.verifiers import Candidate, InvalidItem, Message, strict_json
 
 _OPTIONAL_TEXT = ("tool_call_id", "name", "reasoning_content")

@@ -21,8 +21,8 @@ import traceback
 import msgspec
 from msgspec import Struct
 
+from assay.service.engine.protocol import LaneOptions
 from assay.service.engine.workers import worker
-from assay.service.engine.workers.protocol import LaneOptions
 from assay.verifiers.registry import Registry
 
 FDS = 3

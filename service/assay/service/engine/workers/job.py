@@ -10,22 +10,20 @@ Prepared references are cached by digest, refusals too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from cachetools import LRUCache
 from pydantic import ValidationError
 
+from assay.contract.codes import ErrorCode
+from assay.service.engine.protocol import ErrorFrame, Job, Kind, Phase, Report
 from assay.service.engine.workers.candidates import candidate_of, finite
-from assay.service.engine.workers.protocol import Job, Kind, Phase, Report
-from assay.verifiers import InvalidItem, InvalidReference, NeedsSandbox, NoVerdict, Verdict, strict_json
-from assay.verifiers.numbers import Lexeme
+from assay.service.engine.workers.encode import no_verdict_report, verdict_report
+from assay.verifiers import InvalidItem, InvalidReference, NoVerdict, strict_json
 from assay.verifiers.registry import AnyVerifier, Registry
 
-EXTRACTED_CHARS = 2000
 PREPARED = 512
 
 
@@ -65,20 +63,20 @@ class Judge:
         verifier = self._registry.get(job.verifier)
         spec = self._spec(verifier, job, reference)
         if isinstance(spec, NoVerdict):
-            return _no_verdict(job.seq, spec)
+            return no_verdict_report(job.seq, spec)
         try:
             candidate = candidate_of(job)
         except (NoVerdict, OverflowError) as refused:
-            return _no_verdict(job.seq, _as_no_verdict(refused))
+            return no_verdict_report(job.seq, _as_no_verdict(refused))
         try:
             self._begin(Phase.VERIFY, job.budget_s, verifier.wall_s(spec) or self._stuck_s)
-            return _verdict(job.seq, verifier.verify(spec, candidate))
+            return verdict_report(job.seq, verifier.verify(spec, candidate))
         except Overrun:
             return Report(job.seq, Kind.OVERRUN)
         except NoVerdict as refused:
-            return _no_verdict(job.seq, refused)
+            return no_verdict_report(job.seq, refused)
         except Exception as failure:  # the verifier's fault or the completion's: the engine finds out which
-            return Report(job.seq, Kind.FAILED, detail=_place(failure))
+            return Report(job.seq, Kind.FAILED, error=ErrorFrame(ErrorCode.VERIFIER_ERROR, _place(failure), False))
 
     def _spec(self, verifier: AnyVerifier, job: Job, reference: bytes) -> Any:
         key = (job.verifier, job.reference)
@@ -136,51 +134,3 @@ _SAFE_MESSAGES = {"missing", "extra_forbidden", "value_error", "literal_error", 
 
 def _as_no_verdict(refused: Exception) -> NoVerdict:
     return refused if isinstance(refused, NoVerdict) else InvalidItem(f"item: {refused}")
-
-
-def _no_verdict(seq: int, refused: NoVerdict) -> Report:
-    kind = Kind.NEEDS_SANDBOX if isinstance(refused, NeedsSandbox) else Kind.NO_VERDICT
-    return Report(
-        seq,
-        kind,
-        error=refused.code,
-        detail=refused.message[:500],
-        field=refused.field,
-        retryable=refused.retryable,
-    )
-
-
-def _verdict(seq: int, verdict: Verdict) -> Report:
-    if not math.isfinite(verdict.reward):
-        raise ValueError("reward is not finite")
-    return Report(
-        seq, Kind.VERDICT, reward=float(verdict.reward), score=verdict.score, reason=verdict.reason,
-        extracted=_bounded(verdict.extracted), span=verdict.span, message=verdict.message,
-        flags=tuple(verdict.flags), tests=_json(verdict.tests), parts=_json(verdict.parts),
-        explanation=_json(dict(verdict.explanation)) if verdict.explanation else None,
-    )  # fmt: skip
-
-
-def _json(value: Any) -> bytes | None:
-    return None if value is None else msgspec.json.encode(value, enc_hook=_as_written)
-
-
-def _as_written(value: Any) -> Any:
-    """A number that no float holds, by its own text."""
-    if isinstance(value, Lexeme) and math.isfinite(value):
-        return msgspec.Raw(value.text.encode())
-    raise TypeError(f"not JSON: {type(value).__name__}")
-
-
-def _bounded(extracted: Any) -> bytes | None:
-    """What was extracted, cut to a length that a log or page can bear."""
-    if extracted is None:
-        return None
-    if isinstance(extracted, str):
-        return msgspec.json.encode(_cut(extracted))
-    raw = msgspec.json.encode(extracted, enc_hook=_as_written)
-    return raw if len(raw) <= 4 * EXTRACTED_CHARS else msgspec.json.encode(_cut(raw.decode()))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= EXTRACTED_CHARS else text[:EXTRACTED_CHARS] + "…"

@@ -14,8 +14,9 @@ from typing import Protocol
 
 import msgspec
 
+from assay.service.engine.kinds import LaneKind
+from assay.service.engine.protocol import LENGTH, Chunk, Hello, Moment, Page, Phase, Reports, pack
 from assay.service.engine.schedule.tickets import Ticket
-from assay.service.engine.workers.protocol import LENGTH, Chunk, Hello, Moment, Page, Phase, Reports, pack
 
 CPU_SLACK_S = 0.5
 CPU_FACTOR = 1.5
@@ -49,11 +50,11 @@ class LaneEvents(Protocol):
 class EngineLane(asyncio.Protocol):
     """The engine's end of a lane."""
 
-    def __init__(self, number: int, *, sandboxed: bool, idle_s: float, events: LaneEvents) -> None:
+    def __init__(self, number: int, *, kind: LaneKind, idle_s: float, events: LaneEvents) -> None:
         self.number = number
         self.idle_s = idle_s
         """Seconds that it may have work and not be at it."""
-        self.sandboxed = sandboxed
+        self.kind = kind
         self.state = State.STARTING
         self.served = 0
         self.assigned: deque[Ticket] = deque()

@@ -15,10 +15,11 @@ from typing import Protocol
 
 from assay.sandbox import SandboxError
 from assay.service.engine.errors import EngineUnavailable, PluginRefused
+from assay.service.engine.kinds import LaneKind
+from assay.service.engine.protocol import Hello, LaneOptions, Reports
 from assay.service.engine.settings import EngineSettings
 from assay.service.engine.workers.lane import EngineLane, State
 from assay.service.engine.workers.nursery import Nursery
-from assay.service.engine.workers.protocol import Hello, LaneOptions, Reports
 
 BROKEN_AFTER = 5
 """Lanes in a row that died before their first word: the host cannot run lanes."""
@@ -51,13 +52,13 @@ class LaneUser(Protocol):
 
 
 class Lanes:
-    """Keeps `counts[kind]` lanes of each kind alive; kind is `sandboxed`."""
+    """Keeps `counts[kind]` lanes of each kind alive."""
 
     def __init__(self, settings: EngineSettings, user: LaneUser) -> None:
         self._settings = settings
         self._user = user
         self._numbers = itertools.count()
-        self._counts: dict[bool, int] = {False: settings.lanes, True: 0}
+        self._counts = {LaneKind.TEXT: settings.lanes, LaneKind.SANDBOX: 0}
         self._channels: Channels | None = None
         self._lanes: dict[int, EngineLane] = {}
         self._by_pid: dict[int, EngineLane] = {}
@@ -65,7 +66,9 @@ class Lanes:
         self._failures = 0
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._catalogue: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._told = asyncio.Event()
+        self._catalogue = b""
+        self._refusal: EngineUnavailable | None = None
         self._nursery = Nursery(
             on_born=self._born, on_died=self._died, on_gone=self._forkserver_gone, warm=settings.warm
         )
@@ -75,24 +78,33 @@ class Lanes:
         self._nursery.start()
         self._fill()
         try:
-            return await asyncio.wait_for(asyncio.shield(self._catalogue), HELLO_S)
+            await asyncio.wait_for(self._told.wait(), HELLO_S)
         except TimeoutError:
             raise EngineUnavailable("no lane came up in time") from None
+        if self._refusal is not None:
+            raise self._refusal
+        return self._catalogue
+
+    def _refuse(self, error: EngineUnavailable) -> None:
+        """Tell the caller of `start` why no lane comes up."""
+        if not self._told.is_set():
+            self._refusal = error
+            self._told.set()
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
         """From now on keep so many sandbox lanes too."""
-        self._channels, self._counts[True] = channels, count
+        self._channels, self._counts[LaneKind.SANDBOX] = channels, count
         self._fill()
 
     def retire_sandbox_lanes(self) -> None:
         """Their channels are dead."""
         for lane in self.alive:
-            if lane.sandboxed:
+            if lane.kind is LaneKind.SANDBOX:
                 lane.retire()
 
-    def ready(self, *, sandboxed: bool) -> list[EngineLane]:
+    def ready(self, kind: LaneKind) -> list[EngineLane]:
         """Lanes of a kind that can be given work."""
-        return [lane for lane in self._lanes.values() if lane.sandboxed is sandboxed and lane.state is State.READY]
+        return [lane for lane in self._lanes.values() if lane.kind is kind and lane.state is State.READY]
 
     @property
     def alive(self) -> list[EngineLane]:
@@ -122,25 +134,28 @@ class Lanes:
     def _fill(self) -> None:
         if self._closing or self._nursery.pid is None:
             return
-        for sandboxed, count in self._counts.items():
+        for kind, count in self._counts.items():
             active = sum(
-                lane.sandboxed is sandboxed and lane.state in (State.STARTING, State.READY)
-                for lane in self._lanes.values()
+                lane.kind is kind and lane.state in (State.STARTING, State.READY) for lane in self._lanes.values()
             )
             for _ in range(count - active):
-                self._spawn(sandboxed)
+                self._spawn(kind)
 
-    def _spawn(self, sandboxed: bool) -> None:
-        channel = self._channel() if sandboxed else None
-        if sandboxed and channel is None:
+    def _spawn(self, kind: LaneKind) -> None:
+        sandbox = kind is LaneKind.SANDBOX
+        channel = self._channel() if sandbox else None
+        if sandbox and channel is None:
             return
         number = next(self._numbers)
-        lane = EngineLane(number, sandboxed=sandboxed, idle_s=self._settings.stuck_s, events=self)
+        lane = EngineLane(number, kind=kind, idle_s=self._settings.stuck_s, events=self)
         self._lanes[number] = lane
         options = LaneOptions(
-            number, list(self._settings.plugins), self._settings.lane_memory_mb,
-            catalogue=not self._catalogue.done(), sandbox=sandboxed,
-        )  # fmt: skip
+            number=number,
+            plugins=list(self._settings.plugins),
+            memory_mb=self._settings.lane_memory_mb,
+            catalogue=not self._catalogue,
+            sandbox=sandbox,
+        )
         fds = [lane.theirs.fileno(), lane.page_fd]
         self._nursery.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])
         if channel is not None:
@@ -164,11 +179,11 @@ class Lanes:
     def hello(self, lane: EngineLane, hello: Hello) -> None:
         """A lane's first word."""
         if hello.error:
-            if not self._catalogue.done():
-                self._catalogue.set_exception(PluginRefused(hello.error))
+            self._refuse(PluginRefused(hello.error))
             return
-        if hello.catalogue and not self._catalogue.done():
-            self._catalogue.set_result(hello.catalogue)
+        if hello.catalogue and not self._catalogue:
+            self._catalogue = hello.catalogue
+            self._told.set()
         self._failures = 0
         if lane.state is State.STARTING:
             lane.state = State.READY
@@ -212,8 +227,7 @@ class Lanes:
         self._failures += 1
         if self.broken:
             self._user.lanes_broken()
-            if not self._catalogue.done():
-                self._catalogue.set_exception(EngineUnavailable("lanes die before their first word"))
+            self._refuse(EngineUnavailable("lanes die before their first message"))
         await asyncio.sleep(min(0.02 * 2**self._failures, LONGEST_PAUSE_S))
         self._fill()
 

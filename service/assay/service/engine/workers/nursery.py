@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assay.service.engine.errors import EngineUnavailable
+from assay.service.engine.protocol import LaneOptions
 from assay.service.engine.workers.forkserver import MESSAGE, Born, Died, Order
-from assay.service.engine.workers.protocol import LaneOptions
 
 OnBorn = Callable[[int, int, int], None]
 """(lane number, pid, pidfd)"""

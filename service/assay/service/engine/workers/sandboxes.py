@@ -17,7 +17,7 @@ RESTART_PAUSE_S = 1.0
 
 
 class SandboxHost:
-    """One supervisor, and those after it. All methods belong to the engine's loop."""
+    """Owns the supervisor process and restarts it. All methods belong to the engine's loop."""
 
     def __init__(self, settings: Settings | None, *, on_ready: Callable[[], None]) -> None:
         self.settings = settings
@@ -30,6 +30,11 @@ class SandboxHost:
     def ready(self) -> bool:
         """Whether slots can be had now."""
         return self._supervisor is not None and self._supervisor.alive
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the supervisor, while there is one."""
+        return self._supervisor.pid if self._supervisor is not None else None
 
     @property
     def possible(self) -> bool:

@@ -20,9 +20,7 @@ from types import FrameType
 
 import msgspec
 
-from assay.service.engine.workers.confine import confine
-from assay.service.engine.workers.job import Judge, Overrun
-from assay.service.engine.workers.protocol import (
+from assay.service.engine.protocol import (
     LENGTH,
     Chunk,
     Hello,
@@ -35,6 +33,8 @@ from assay.service.engine.workers.protocol import (
     Reports,
     pack,
 )
+from assay.service.engine.workers.confine import confine
+from assay.service.engine.workers.job import Judge, Overrun
 from assay.verifiers.registry import PluginError, Registry
 
 TICK_S = 0.02

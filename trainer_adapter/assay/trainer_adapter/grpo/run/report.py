@@ -1,21 +1,19 @@
 """The report of a run: one HTML file that needs nothing else, and the reward curve as a PNG.
 
-Everything a model wrote is escaped, control characters are shown, and the page's own policy forbids scripts
-and anything from elsewhere. Made from the run's files, so it can be made again at any time.
+Made from the run's files, so it can be made again at any time.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.cli.escape import escape
-from assay.trainer_adapter.grpo.run.charts import Points, histogram, line_chart
 from assay.trainer_adapter.grpo.run.records import EVALS, METRICS, ROLLOUTS, read_lines
+from assay.viewer.charts import Points
+from assay.viewer.page import Page, Preformatted
 
 REPORT, CURVE = "report.html", "curve.png"
 CHARTS: Sequence[tuple[str, Sequence[str]]] = (
@@ -31,12 +29,8 @@ CHARTS: Sequence[tuple[str, Sequence[str]]] = (
     ("Seconds a step", ("generate_s", "verify_wait_s", "update_s")),
 )
 SHOWN_STEPS = 12
-STYLE = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:1180px;padding:0 1rem;color:#18181b}
-figure{display:inline-block;margin:4px;width:560px;max-width:100%}svg{width:100%}text{font:11px sans-serif;fill:#52525b}
-.t{font-weight:600;fill:#18181b}table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #e4e4e7;
-padding:4px 8px;text-align:left;vertical-align:top}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}
-.alarm{background:#fee2e2;padding:.6rem 1rem;border-left:4px solid #dc2626}"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+ROLLOUT_COLUMNS = ("step", "prompt", "completion", "reward", "reason")
+Lines = Sequence[Mapping[str, Any]]
 
 
 def write_report(out: Path) -> None:
@@ -47,107 +41,100 @@ def write_report(out: Path) -> None:
     write_png(out / CURVE, metrics, evals)
 
 
-def page(
-    settings: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], evals: Sequence[Mapping[str, Any]],
-    rollouts: Sequence[Mapping[str, Any]],
-) -> str:  # fmt: skip
-    """The page as text."""
-    name = _safe(str(settings.get("name", "run")))
-    body = [
-        f"<h1>{name}</h1>", _headline(metrics, evals), _alarms(evals), "<h2>Reward and evaluation</h2>",
-        line_chart("Reward, correctness", _series(metrics, ("reward_mean", "correct"))),
-        line_chart("Held-out", _series(evals, _passes(evals))),
-        "<h2>The run</h2>", *(line_chart(title, _series(metrics, names)) for title, names in CHARTS),
-        "<h2>Distributions</h2>", *_distributions(metrics), "<h2>Rollouts over time</h2>", _rollouts(rollouts),
-        f"<h2>Configuration</h2><pre>{_safe(json.dumps(settings, indent=1, ensure_ascii=False))}</pre>",
-    ]  # fmt: skip
-    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{name}</title>'
-    return (
-        f"<!doctype html><html lang=en><head>{head}<style>{STYLE}</style></head><body>{''.join(body)}</body></html>\n"
-    )
+def page(settings: Mapping[str, Any], metrics: Lines, evals: Lines, rollouts: Lines) -> str:
+    """Return the report as HTML."""
+    report = Page(str(settings.get("name", "run")), _headline(metrics, evals))
+    if alarm := _alarm(evals):
+        report.alarm(alarm)
+    report.heading("Reward and evaluation")
+    report.lines("Reward, correctness", _series(metrics, ("reward_mean", "correct")))
+    report.lines("Held-out", _series(evals, _passes(evals)))
+    report.heading("The run")
+    for title, names in CHARTS:
+        report.lines(title, _series(metrics, names))
+    report.heading("Distributions")
+    for title, counts in _distributions(metrics):
+        report.columns(title, counts)
+    report.heading("Rollouts over time")
+    report.table(ROLLOUT_COLUMNS, _rollouts(rollouts))
+    report.heading("Configuration")
+    report.preformatted(json.dumps(settings, indent=1, ensure_ascii=False))
+    return report.html()
 
 
-def _safe(text: str) -> str:
-    return html.escape(escape(text))
-
-
-def _series(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Points]:
+def _series(lines: Lines, names: Sequence[str]) -> dict[str, Points]:
     return {name: _known(lines, name) for name in names}
 
 
-def _known(lines: Sequence[Mapping[str, Any]], name: str) -> Points:
+def _known(lines: Lines, name: str) -> Points:
     """Steps and values, without those that are null."""
     return [(line["step"], line[name]) for line in lines if line.get(name) is not None]
 
 
-def _passes(evals: Sequence[Mapping[str, Any]]) -> list[str]:
+def _passes(evals: Lines) -> list[str]:
     return sorted({key for line in evals for key in line if key.startswith("pass@")})
 
 
-def mean_of(lines: Sequence[Mapping[str, Any]], name: str) -> float:
+def mean_of(lines: Lines, name: str) -> float:
     """The mean of a metric over the lines that have it; NaN where none has."""
     values = [float(line[name]) for line in lines if line[name] is not None]
     return sum(values) / len(values) if values else math.nan
 
 
-def _headline(metrics: Sequence[Mapping[str, Any]], evals: Sequence[Mapping[str, Any]]) -> str:
+def _headline(metrics: Lines, evals: Lines) -> str:
     if not metrics:
-        return "<p>No step is done yet.</p>"
+        return "No step is done yet."
     first, last = mean_of(metrics[:10], "reward_mean"), mean_of(metrics[-10:], "reward_mean")
     text = f"{len(metrics)} steps. Mean reward of the first ten {_form(first)}, of the last ten {_form(last)}."
     if len(evals) > 1:
         name = next((key for key in evals[0] if key.startswith("pass@")), "reward_mean")
         text += f" Held-out {name} {_form(evals[0][name])}, then {_form(evals[-1][name])}."
     saved = mean_of(metrics, "work_saved")
-    return f"<p>{_safe(text)} Training tokens that were never computed: {_form(saved, '.0%')}.</p>"
+    return f"{text} Training tokens that were never computed: {_form(saved, '.0%')}."
 
 
 def _form(value: float | None, form: str = ".3f") -> str:
     return "unknown" if value is None or math.isnan(value) else format(value, form)
 
 
-def _alarms(evals: Sequence[Mapping[str, Any]]) -> str:
+def _alarm(evals: Lines) -> str:
     steps = ", ".join(str(line["step"]) for line in evals if line.get("alarm"))
     if not steps:
         return ""
-    return (
-        f'<p class="alarm">Reward rose while the evaluation fell, at step {steps}: look for a reward that is gamed.</p>'
-    )
+    return f"Reward rose while the evaluation fell, at step {steps}: look for a reward that is gamed."
 
 
-def _distributions(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+def _distributions(metrics: Lines) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Yield the histograms of the first, the middle and the last step."""
     places = sorted({0, len(metrics) // 2, len(metrics) - 1}) if metrics else []
-    charts = []
-    for place in places:
-        line = metrics[place]
+    for line in (metrics[place] for place in places):
         for title, name in (("Rewards", "rewards"), ("Lengths, up to", "lengths")):
-            charts.append(histogram(f"{title}, step {line['step']}", line.get("distributions", {}).get(name, {})))
-    return charts
+            yield f"{title}, step {line['step']}", line.get("distributions", {}).get(name, {})
 
 
-def _rollouts(lines: Sequence[Mapping[str, Any]]) -> str:
+def _rollouts(lines: Lines) -> list[tuple[object, ...]]:
+    """Return the rollouts of at most about `SHOWN_STEPS` steps, the last one included, as cells of a table."""
     steps = sorted({line["step"] for line in lines})
     stride = max(1, -(-len(steps) // SHOWN_STEPS))
     shown = {*steps[::stride], *steps[-1:]}
-    rows = [
-        f"<tr><td>{line['step']}</td><td><pre>{_safe(line['prompt'])}</pre></td><td><pre>{_safe(line['completion'])}</pre>"
-        f"</td><td>{_number(line['reward'])}</td><td>{_safe(line['reason'])}</td></tr>"
+    return [
+        (
+            line["step"],
+            Preformatted(line["prompt"]),
+            Preformatted(line["completion"]),
+            "none" if line["reward"] is None else f"{line['reward']:g}",
+            line["reason"],
+        )
         for line in lines
         if line["step"] in shown
     ]
-    head = "<tr><th>step</th><th>prompt</th><th>completion</th><th>reward</th><th>why</th></tr>"
-    return f"<table>{head}{''.join(rows)}</table>"
-
-
-def _number(value: Any) -> str:
-    return "none" if value is None else f"{value:g}"
 
 
 def _columns(points: Points) -> tuple[list[float], list[float]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
-def write_png(path: Path, metrics: Sequence[Mapping[str, Any]], evals: Sequence[Mapping[str, Any]]) -> None:
+def write_png(path: Path, metrics: Lines, evals: Lines) -> None:
     """Reward and evaluation over steps."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

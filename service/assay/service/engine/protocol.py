@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import struct
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -54,25 +54,34 @@ class Kind(IntEnum):
     NEEDS_SANDBOX = 4
 
 
+class ErrorFrame(Struct, array_like=True):
+    """Why there is no verdict: `error` of a result (`assay.contract.result.ErrorInfo`)."""
+
+    code: str
+    message: str
+    retryable: bool
+    field: str | None = None
+
+    def public(self) -> dict[str, Any]:
+        """Return the object that goes into a result."""
+        error = {"code": self.code, "message": self.message, "retryable": self.retryable}
+        return error if self.field is None else {**error, "field": self.field}
+
+
 class Report(Struct, array_like=True):
-    """What a lane says of one job. JSON values travel as JSON bytes."""
+    """What a lane says of one job.
+
+    `fields` holds the optional fields of a verdict by their names in the contract: `bytes` are JSON, anything
+    else is a plain value. Whatever handles a report after the lane passes them on without knowing them.
+    """
 
     seq: int
-    kind: int
+    kind: Kind
     reward: float | None = None
     score: float | None = None
     reason: str = ""
-    extracted: bytes | None = None
-    span: tuple[int, int] | None = None
-    message: int | None = None
-    flags: tuple[str, ...] = ()
-    tests: bytes | None = None
-    parts: bytes | None = None
-    explanation: bytes | None = None
-    error: str = ""
-    detail: str = ""
-    field: str | None = None
-    retryable: bool = False
+    fields: dict[str, Any] = {}
+    error: ErrorFrame | None = None
     run_us: int = 0
     cpu_us: int = 0
 

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.client._apart import blamed, blanked, may_be_one_item, unusable
-from assay.client._endpoints import Endpoint, Endpoints
+from assay.client._oversized import settled, too_large
 from assay.client.answers import Answer, by_id, read_answers, read_line
 from assay.client.deadline import Deadline
+from assay.client.endpoints import Endpoint, Endpoints
 from assay.client.errors import AssayError, Overloaded, ProtocolError, RequestRefused, ServiceUnavailable
 from assay.client.items import Encoded
+from assay.contract.codes import ErrorCode
 
 SHARED_REFERENCE_BYTES = 4096
 REFERENCE_TRIES = 3
@@ -57,8 +58,9 @@ class Chunk:
 
     def body(self, *, by_digest: frozenset[str] | set[str]) -> bytes:
         """A ScoreRequest; references whose digest is in `by_digest` are named by it."""
-        items = b",".join(item.body(by_digest=item.digest in by_digest) for item in self.items) \
-            if by_digest else b",".join(item.body() for item in self.items)  # fmt: skip
+        # The digest costs a hash of each reference: it is not asked for where nothing is shared.
+        named = [bool(by_digest) and item.digest in by_digest for item in self.items]
+        items = b",".join(item.body(by_digest=by) for item, by in zip(self.items, named, strict=True))
         defaults = b',"defaults":%s' % self.defaults if self.defaults else b""
         left = self.deadline.remaining()
         deadline = b"" if left is None else b',"deadline_s":%.3f' % max(left, 0.001)
@@ -73,29 +75,20 @@ class Core:
         self._policy = policy
 
     async def score(self, chunk: Chunk) -> list[Answer]:
-        """The answers, in the order of the items."""
+        """Return the answers, in the order of the items. Raises AssayError."""
         try:
             return await self._score_whole(chunk)
         except RequestRefused as refusal:
-            if not may_be_one_item(refusal):
-                raise
-            return await self._score_apart(chunk, refusal)
+            return await self._one_by_one(chunk, refusal)
 
-    async def _score_apart(self, chunk: Chunk, refusal: RequestRefused) -> list[Answer]:
-        """Halves of a refused chunk, until the guilty item is alone."""
-        if len(chunk.items) > 1:
-            middle = len(chunk.items) // 2
-            halves = [replace(chunk, items=part) for part in (chunk.items[:middle], chunk.items[middle:])]
-            return [answer for half in halves for answer in await self.score(half)]
-        (item,) = chunk.items
-        blank = blanked(item)
-        try:
-            (answer,) = await self._score_whole(replace(chunk, items=[blank or item]))
-        except RequestRefused as again:
-            if not may_be_one_item(again):
-                raise
-            return [unusable(item, refusal)]
-        return [blamed(item, refusal, answer)]
+    async def _one_by_one(self, chunk: Chunk, refusal: RequestRefused) -> list[Answer]:
+        """Send the items of a request that was refused for its size alone. Raises any other refusal."""
+        if not too_large(refusal):
+            raise refusal
+        if len(chunk.items) == 1:
+            return [settled(chunk.items[0])]
+        alone = [replace(chunk, items=[item]) for item in chunk.items]
+        return [answer for one in alone for answer in await self.score(one)]
 
     async def _score_whole(self, chunk: Chunk) -> list[Answer]:
         found: dict[str, Answer] = {}
@@ -126,11 +119,9 @@ class Core:
             except (Overloaded, ServiceUnavailable) as fault:
                 self._bear(fault, endpoint, patience)
             except RequestRefused as refusal:
-                if not may_be_one_item(refusal):
-                    raise
-                for answer in await self._score_apart(chunk.only(missing), refusal):
-                    missing.remove(answer.id)
+                for answer in await self._one_by_one(chunk.only(missing), refusal):
                     yield answer
+                return
 
     async def get(self, path: str, deadline: Deadline) -> bytes:
         """GET from the first endpoint that answers."""
@@ -206,8 +197,9 @@ class Core:
 
 
 def _reference_lost(item: Encoded, answer: Answer) -> bool:
-    return item.reference is not None and answer.error_code == "unknown_reference" \
-        and not item.reference.startswith(b'{"$ref"')  # fmt: skip
+    if item.reference is None or item.reference.startswith(b'{"$ref"'):
+        return False
+    return answer.error_code == ErrorCode.UNKNOWN_REFERENCE
 
 
 async def _next(lines: AsyncIterator[bytes]) -> bytes | None:

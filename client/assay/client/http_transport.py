@@ -1,8 +1,7 @@
 """HTTP: the only module that imports httpx.
 
-A connection that cannot be made or is cut, and any 5xx, is `ServiceUnavailable`; 429, and 503 with
-`Retry-After`, is `Overloaded`; other 4xx are `RequestRefused` with the service's problem document.
-Retries live above (`_core`). `unix:/run/assay.sock` speaks HTTP over a Unix socket.
+A connection that cannot be made or is cut is `ServiceUnavailable`; statuses become errors by `problems.error_of`.
+Retries are made above (`_core`). `unix:/run/assay.sock` speaks HTTP over a Unix socket.
 """
 
 from __future__ import annotations
@@ -17,14 +16,8 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from assay.client.errors import (
-    AssayError,
-    ConfigurationError,
-    Overloaded,
-    ProtocolError,
-    RequestRefused,
-    ServiceUnavailable,
-)
+from assay.client.errors import AssayError, ConfigurationError, ServiceUnavailable
+from assay.client.problems import error_of
 from assay.contract.envelope import Problem
 
 CONNECT_S = 5.0
@@ -114,22 +107,12 @@ def _broken(url: str, error: httpx.HTTPError) -> AssayError:
 
 
 def _fault(status: int, headers: Mapping[str, str], body: bytes) -> AssayError:
-    problem = _problem(status, body)
-    wait = _retry_after(headers.get("retry-after"))
-    wait = problem.retry_after_s if wait is None else wait
-    if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and wait is not None):
-        told = f"{status} {problem.detail or problem.title}"
-        return Overloaded(told, queue_depth=problem.queue_depth, retry_after_s=wait)
-    if status >= 500 or status == httpx.codes.REQUEST_TIMEOUT:
-        return ServiceUnavailable(f"{status} {problem.title}")
-    if status >= 400:
-        return RequestRefused(problem)
-    return ProtocolError(f"unexpected status {status}")
+    return error_of(_problem(status, body), retry_after_s=_retry_after(headers.get("retry-after")))
 
 
 def _problem(status: int, body: bytes) -> Problem:
     try:
-        return Problem.model_validate_json(body)
+        return Problem.model_validate_json(body).model_copy(update={"status": status})
     except ValidationError:
         return Problem(type="about:blank", title=httpx.codes.get_reason_phrase(status), status=status)
 

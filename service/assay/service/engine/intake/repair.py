@@ -1,0 +1,140 @@
+"""Make a JSON body strict where only single items are at fault, and say which of their fields was changed.
+
+Three faults of a value would make a strict parser refuse the whole body, although one item alone must answer for
+them: a lone surrogate, nesting that is too deep, a number with too many digits. A lone surrogate becomes U+FFFD; a
+field of an item that holds one of the others becomes `null`. Replacements have the length of what they replace, so
+that offsets stay valid.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from assay.contract.codes import ProblemCode
+from assay.contract.numbers import DIGITS_LIMIT
+from assay.service.engine.errors import EnvelopeFault
+from assay.service.engine.intake.surrogates import replace_lone
+from assay.verifiers import strict_json
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},]|[0-9][0-9.eE+\-]*+', re.DOTALL)
+_COLON = re.compile(rb"\s*+:")
+_ITEM_DEPTH = 2
+"""Depth of the array of items: object, then array."""
+
+
+class Repair(Enum):
+    """What was replaced."""
+
+    SURROGATE = "a lone surrogate"
+    TOO_DEEP = f"nested deeper than {strict_json.DEPTH_LIMIT}"
+    NUMBER = f"a number longer than {DIGITS_LIMIT} digits"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was replaced: byte offset in the body."""
+
+    offset: int
+    repair: Repair
+
+
+def strict(body: bytes) -> tuple[bytes, list[Place]]:
+    """Return the body as strict JSON, and the places that were replaced. Raises EnvelopeFault."""
+    places: list[Place] = []
+    for _ in range(3):  # at most one repair of either kind, and the last look
+        try:
+            strict_json.parse(body)
+            return body, places
+        except strict_json.JsonFault as fault:
+            repaired, found = _repaired(body, fault)
+            if not found:
+                raise EnvelopeFault(fault.code, fault.detail, status=400, limit=fault.limit) from None
+            body, places = repaired, places + found
+    raise EnvelopeFault(ProblemCode.INVALID_JSON, "not valid JSON", status=400)
+
+
+def _repaired(body: bytes, fault: strict_json.JsonFault) -> tuple[bytes, list[Place]]:
+    if fault.code == "invalid_unicode":
+        body, offsets = replace_lone(body)
+        return body, [Place(offset, Repair.SURROGATE) for offset in offsets]
+    if fault.code in ("too_deep", "number_too_long"):
+        return _without_excess(body)
+    return body, []
+
+
+def _without_excess(body: bytes) -> tuple[bytes, list[Place]]:
+    patched, places = bytearray(body), []
+    for start, end, repair in _excessive_members(body):
+        patched[start:end] = b"null".ljust(end - start)
+        places.append(Place(start, repair))
+    return bytes(patched), places
+
+
+def _excessive_members(body: bytes) -> Iterator[tuple[int, int, Repair]]:
+    """Yield start, end and fault of each field of an item that holds too much. Linear in the body."""
+    for start, end, deepest, digits in _members(body, _ITEM_DEPTH + 1):
+        if deepest > strict_json.DEPTH_LIMIT:
+            yield start, end, Repair.TOO_DEEP
+        elif digits > DIGITS_LIMIT:
+            yield start, end, Repair.NUMBER
+
+
+def _members(text: bytes, level: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (start, end, deepest nesting, longest number) of each object member at a depth of `level`."""
+    depth, deepest, digits = 0, 0, 0
+    start: int | None = None
+    for token in _TOKEN.finditer(text):
+        first = text[token.start()]
+        if first in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif first in b"]},":
+            if depth == level and start is not None:
+                yield start, token.start(), deepest, digits
+                start = None
+            depth -= first != ord(",")
+        elif first == ord('"'):
+            if depth == level and start is None and (colon := _COLON.match(text, token.end())):
+                start, deepest, digits = colon.end(), depth, 0
+        else:
+            digits = max(digits, token.end() - token.start())
+
+
+def by_item(body: bytes, items: Sequence[bytes], places: Sequence[Place]) -> dict[int, list[tuple[str, Repair]]]:
+    """Return, for each item that was changed, its changed fields and what was replaced in them."""
+    if not places:
+        return {}
+    starts, cursor = [], 0
+    for raw in items:
+        cursor = body.index(raw, cursor)
+        starts.append(cursor)
+        cursor += len(raw)
+    touched: dict[int, list[Place]] = {}
+    for place in places:
+        index = bisect_right(starts, place.offset) - 1
+        if index >= 0 and place.offset < starts[index] + len(items[index]):
+            touched.setdefault(index, []).append(Place(place.offset - starts[index], place.repair))
+    return {index: _fields_of(items[index], inside) for index, inside in touched.items()}
+
+
+def _fields_of(item: bytes, places: Sequence[Place]) -> list[tuple[str, Repair]]:
+    """Return the field that each place lies in; a place in a field's name counts as of no field."""
+    spans = [(start, end, _name_before(item, start)) for start, end, _, _ in _members(item, 1)]
+    starts = [start for start, _, _ in spans]
+    found = []
+    for place in places:
+        index = bisect_right(starts, place.offset) - 1
+        inside = index >= 0 and place.offset < spans[index][1]
+        found.append((spans[index][2] if inside else "", place.repair))
+    return list(dict.fromkeys(found))
+
+
+def _name_before(item: bytes, start: int) -> str:
+    """Return the name of the member whose value begins at `start`."""
+    colon = item.rindex(b":", 0, start)
+    close = item.rindex(b'"', 0, colon)
+    return item[item.rindex(b'"', 0, close) + 1 : close].decode("utf-8", "replace")
