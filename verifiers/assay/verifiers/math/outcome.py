@@ -1,19 +1,25 @@
 """Whether the text of an answer equals the gold: the cheap ways first, then the typed comparison.
 
-Cheap ways: equal text, two plain integers. Reasons: `equal`, `unequal`, `unparsed`, `hedged`.
+Cheap ways: equal text, two plain integers. Reasons: `equal`, `unequal`, `unparsed`, `hedged`, `undecided`.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from assay.verifiers.errors import NeedsAlgebra
+from assay.verifiers.math.algebra.needs import needs_algebra
 from assay.verifiers.math.equality.compare import Comparison
+from assay.verifiers.math.equality.exact import NoValue
 from assay.verifiers.math.reading import Reading, choice_letter, has_symbols, read, second_reading
 from assay.verifiers.math.spec import INTEGER, MathSpec
+from assay.verifiers.math.syntax.nodes import Unparsed
 from assay.verifiers.math.syntax.tokens import MAX_TEXT
 from assay.verifiers.math.values.kinds import Measured, Members, Nothing, One, Opaque, Ordered, Text, Value
+from assay.verifiers.math.values.shapes import value_of
 
 SHOWN = 500
 """Code points of an extracted answer that a verdict shows."""
@@ -30,8 +36,11 @@ class Outcome(NamedTuple):
     unread: bool = False
 
 
-def compare_text(spec: MathSpec, text: str, *, explain: bool = False) -> Outcome:
-    """Whether an answer's text equals the gold: verdict, reason, and (if asked) how it was decided."""
+def compare_text(spec: MathSpec, text: str, *, explain: bool = False, algebra: bool = True) -> Outcome:
+    """Whether an answer's text equals the gold: verdict, reason, and (if asked) how it was decided.
+
+    Raises `NeedsAlgebra` where computer algebra must decide and `algebra` says that it may not run here.
+    """
     text = text.strip()
     if text == spec.text:
         return Outcome(True, "equal", {"path": ["same text"], "gold": spec.text, "answer": text} if explain else {})
@@ -41,19 +50,35 @@ def compare_text(spec: MathSpec, text: str, *, explain: bool = False) -> Outcome
         return Outcome(same, "equal" if same else "unequal", details)
     if len(text) > MAX_TEXT:
         return Outcome(False, "unparsed", {"path": ["too long"]} if explain else {})
-    return _typed(spec, text, explain=explain)
+    return _typed(spec, text, explain=explain, algebra=algebra)
 
 
-def _typed(spec: MathSpec, text: str, *, explain: bool) -> Outcome:
+def _typed(spec: MathSpec, text: str, *, explain: bool, algebra: bool) -> Outcome:
     reading = read(_APPROXIMATE.sub("", text) if spec.reference.profile == "lenient" else text)
     comparison = Comparison(spec.rules)
     correct = decide(spec, reading, comparison)
     reason = "equal" if correct else _reason(spec, reading, text)
+    if not correct and (needs_algebra(reading.tree) or needs_algebra(spec.gold.tree)):
+        correct, reason = _by_algebra(spec, reading, comparison, algebra=algebra)
     unread = not correct and _holds_words(reading.value)
     if not explain:
         return Outcome(correct, reason, {}, unread)
     details = {"gold": _shown(spec.gold), "answer": _shown(reading), "path": comparison.path}
     return Outcome(correct, reason, details, unread)
+
+
+def _by_algebra(spec: MathSpec, reading: Reading, comparison: Comparison, *, algebra: bool) -> tuple[bool, str]:
+    """Compare again with closed forms for what the package's own evaluation cannot decide."""
+    if not algebra:
+        raise NeedsAlgebra
+    # sympy takes a second to import and most processes never need it.
+    resolve = importlib.import_module("assay.verifiers.math.algebra.resolve")
+    try:
+        values = [value_of(resolve.resolved(side.tree)) for side in (spec.gold, reading) if side.tree is not None]
+    except (Unparsed, NoValue, RecursionError):
+        return comparison.note("computer algebra", result=False), "undecided"
+    correct = len(values) == 2 and comparison.equal(values[0], values[1])
+    return comparison.note("computer algebra", result=correct), "equal" if correct else "unequal"
 
 
 def decide(spec: MathSpec, reading: Reading, comparison: Comparison) -> bool:

@@ -1,7 +1,7 @@
 """The verifier `math`: extract, read, compare.
 
 `prepare` reads the gold once; the whole group shares it with every value that was computed of it.
-Reasons: `equal`, `unequal`, `no_answer`, `unparsed`, `hedged`.
+Reasons: `equal`, `unequal`, `no_answer`, `unparsed`, `hedged`, `undecided`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MathVerifier(Verifier[MathReference, MathSpec]):
         found = extraction.found
         if found is None or extraction.reason:
             return _without_answer(extraction, flags, candidate)
-        outcome = compare_text(spec, found.text, explain=candidate.explain)
+        outcome = compare_text(spec, found.text, explain=candidate.explain, algebra=candidate.algebra)
         if outcome.unread and extraction.policy == "final_line" and spec.is_mathematics:
             found, outcome = _by_sentence(spec, candidate, answer.text, found, outcome)
         reward = 1.0 if outcome.correct else 0.0
@@ -78,7 +78,9 @@ def _by_sentence(
     extraction = sentence_answer(text, found, given(candidate), lenient=lenient)
     if extraction.found is None:
         return found, outcome
-    return extraction.found, compare_text(spec, extraction.found.text, explain=candidate.explain)
+    return extraction.found, compare_text(
+        spec, extraction.found.text, explain=candidate.explain, algebra=candidate.algebra
+    )
 
 
 def _without_answer(extraction: Extraction, flags: tuple[str, ...], candidate: Candidate) -> Verdict:

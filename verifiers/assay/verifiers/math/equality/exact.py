@@ -257,8 +257,10 @@ def _whole(function: Callable[..., int]) -> Callable[..., Fraction | None]:
 
 def _folded(node: Op, environment: Environment) -> Fraction | None:
     """A finite sum or product, term by term."""
+    if node.head not in ("sum", "prod"):
+        return None
     low, high = (rational(arg, environment) for arg in node.args[1:])
-    if node.head == "int" or low is None or high is None or low.denominator != 1 or high.denominator != 1:
+    if low is None or high is None or low.denominator != 1 or high.denominator != 1:
         return None
     if high - low >= MAX_TERMS:
         raise TooLarge
@@ -303,6 +305,7 @@ _RULES: dict[str, Callable[..., Fraction | None]] = {
     "sqrt": _sqrt,
     "cbrt": lambda value: _root_of(value, 3),
     "fact": _factorial,
+    "gamma": lambda value: _factorial(value - 1),
     "fact2": _double_factorial,
     "binom": _binomial,
     "abs": abs,

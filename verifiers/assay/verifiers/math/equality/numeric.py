@@ -21,7 +21,8 @@ MAX_COST = 12_000
 """Most node visits for one evaluation."""
 MAX_MAGNITUDE = 4_000
 _MAX_ANGLE_BITS = 200
-_MAX_FOLD = 400
+MAX_FOLD = 400
+"""Most terms of a sum or product that are evaluated one by one."""
 _INTEGRAL_BITS = 50
 _TERMS = ("1.375", "2.71", "1", "2", "5", "17", "60")
 """Where the terms of a formal sum are compared."""
@@ -241,12 +242,14 @@ class Evaluator:
     def _folded(self, node: Op) -> Number:
         if node.head == "int":
             return self._integral(node)
+        if node.head not in ("sum", "prod"):
+            raise NotNumeric
         low, high = (rational(arg) if not arg.free else None for arg in node.args[1:])
         if low is None or high is None:
             return self._formal(node)
         if low.denominator != 1 or high.denominator != 1:
             raise NotNumeric
-        if high - low >= _MAX_FOLD:
+        if high - low >= MAX_FOLD:
             raise TooLarge
         terms = []
         for index in range(low.numerator, high.numerator + 1):

@@ -9,7 +9,6 @@ from assay.verifiers.math.syntax.phrases import MAX_TOKENS, is_clock
 from assay.verifiers.math.syntax.quantities import read_quantity
 from assay.verifiers.math.syntax.tokens import Token
 
-
 _DIVIDING = frozenset(("cup", "cap", "setminus", "over", "choose", ":"))
 
 
