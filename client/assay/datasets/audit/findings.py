@@ -31,6 +31,7 @@ KINDS: dict[str, tuple[Severity, str]] = {
     "near_limit": (Severity.WARNING, "the gold uses more than half of a limit: slower machines will fail it"),
     "mutant_survives": (Severity.INFO, "a changed program still passes: weak tests, or a change without meaning"),
     "weak_constraint": (Severity.INFO, "a text that answers nothing meets the constraints"),
+    "second_opinion": (Severity.INFO, "math-verify judges the gold, or a wrong answer made from it, differently"),
     "no_gold": (Severity.INFO, "the row carries no gold that could be tried"),
     "no_verdict": (Severity.WARNING, "the engine gave no verdict for a reason of its own: not audited"),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from assay.datasets.audit.run import Report
 from assay.datasets.audit.run import audit as run
 from assay.datasets.audit.texts import TestSet
 from assay.datasets.records import read
+from assay.datasets.second_opinion import SecondOpinion
 
 _PROMPTS = ("prompt", "question", "problem", "question_content", "text")
 
@@ -37,6 +39,9 @@ def audit(
     show: Annotated[int, typer.Option(min=0, help="Findings shown of each kind.")] = 5,
     server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
     verifiers: Annotated[list[str] | None, typer.Option(help="Verifiers of your own (embedded).")] = None,
+    second_opinion: Annotated[
+        bool, typer.Option("--second-opinion", help="Also ask math-verify about mathematical rows.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Try each row's gold, mutants of it, and policies that solve nothing; look for doubles and leaks.
@@ -47,7 +52,8 @@ def audit(
         if not path.exists():
             raise Unusable("no such file", source=str(path))
     client = connect(server or [], plugins=verifiers or [])
-    report = asyncio.run(_run(client, rows, against or [], Depth(repeats=repeats), quiet=quiet))
+    with SecondOpinion() if second_opinion else nullcontext() as second:
+        report = asyncio.run(_run(client, rows, against or [], Depth(repeats=repeats), second, quiet=quiet))
     if not report.rows:
         raise Unusable("no rows", source=", ".join(map(str, rows)))
     print_report(report, show=show)
@@ -57,12 +63,19 @@ def audit(
     raise typer.Exit(DIFFERS if report.unsure_share > max_bad else OK)
 
 
-async def _run(client: Any, rows: list[Path], against: list[Path], depth: Depth, *, quiet: bool) -> Report:
+async def _run(
+    client: Any, rows: list[Path], against: list[Path], depth: Depth, second: SecondOpinion | None, *, quiet: bool
+) -> Report:
     test_set = TestSet(_prompts(against)) if against else None
     async with client:
         with Progress(total_bytes=None, quiet=quiet) as progress:
             return await run(
-                client, read(rows), depth=depth, test_set=test_set, on_row=lambda: progress.add(rows=1, size=0)
+                client,
+                read(rows),
+                depth=depth,
+                test_set=test_set,
+                on_row=lambda: progress.add(rows=1, size=0),
+                second=second,
             )
 
 
