@@ -94,11 +94,13 @@ def from_sympy(expression: Any, names: dict[Any, str]) -> Node:
         if expression not in names:
             raise Undecided("a symbol of sympy's own")
         return Sym(names[expression])
-    for name, constant in _CONSTANTS.items():
-        if expression == constant:
-            return Const(name)
     if expression == -sympy.oo:
         return mul(Num(Fraction(-1)), Const("oo"))
+    constant = next((name for name, value in _CONSTANTS.items() if expression == value), "")
+    return Const(constant) if constant else _operation(expression, names)
+
+
+def _operation(expression: Any, names: dict[Any, str]) -> Node:
     args = [from_sympy(arg, names) for arg in expression.args]
     if expression.is_Add:
         return reduce(add, args)
@@ -109,4 +111,4 @@ def from_sympy(expression: Any, names: dict[Any, str]) -> Node:
     head = _HEADS.get(expression.func)
     if head is None or not args:
         raise Undecided("no closed form")
-    return Op(head, tuple(args[:1] if head in ("zeta",) else args))
+    return Op(head, tuple(args[:1] if head == "zeta" else args))

@@ -111,32 +111,42 @@ def _spam(contents: list[str]) -> tuple[str, ...]:
 
 
 def _final_line(text: str) -> Extraction | None:
-    if "<answer>" in text:
-        tags = answer_tags(text)
-        if tags.unclosed >= 0:
-            return Extraction(None, "no_answer", "final_line", ("unterminated",))
-        if tags.closed:
-            flags = _spam([tag.text for tag in tags.closed])
-            if flags and _OR_BETWEEN.fullmatch(text[tags.closed[-2].end : tags.closed[-1].start][:80]):
-                return Extraction(None, "hedged", "final_line", flags)
-            return Extraction(_unboxed(tags.closed[-1]), "", "final_line", flags)
+    tagged = _tagged(text) if "<answer>" in text else None
+    if tagged is not None:
+        return tagged
     marker = last_marker(text)
     if marker is None:
         return None
     found = marker_answer(text, marker)
     if not found.text:
         return None
-    clause = re.split(r"[.!?,;:\n]", text[max(0, marker.start - 200) : marker.start])[-1]
-    if _UNANNOUNCED.search(clause.replace("’", "'").lower()):
-        return Extraction(found, "hedged", "final_line")
-    if found.stop in "?？" and found.stop:
-        return Extraction(found, "hedged", "final_line")
-    said = text[found.start : found.end]
-    if _HEDGING_REMARK.search(said, said.rfind(found.text) + len(found.text)):
+    if _is_doubted(text, marker, found):
         return Extraction(found, "hedged", "final_line")
     if _differs_from_marker_before(text, marker, found):
         return Extraction(found, "hedged", "final_line", ("multiple_answers",))
     return Extraction(_unboxed(found), "", "final_line")
+
+
+def _tagged(text: str) -> Extraction | None:
+    """The last `<answer>` tag; None where there is none that closes."""
+    tags = answer_tags(text)
+    if tags.unclosed >= 0:
+        return Extraction(None, "no_answer", "final_line", ("unterminated",))
+    if not tags.closed:
+        return None
+    flags = _spam([tag.text for tag in tags.closed])
+    if flags and _OR_BETWEEN.fullmatch(text[tags.closed[-2].end : tags.closed[-1].start][:80]):
+        return Extraction(None, "hedged", "final_line", flags)
+    return Extraction(_unboxed(tags.closed[-1]), "", "final_line", flags)
+
+
+def _is_doubted(text: str, marker: Marker, found: Found) -> bool:
+    """Whether the clause before a marker, the stop behind its answer, or a remark takes the answer back."""
+    clause = re.split(r"[.!?,;:\n]", text[max(0, marker.start - 200) : marker.start])[-1]
+    if _UNANNOUNCED.search(clause.replace("’", "'").lower()) or (found.stop and found.stop in "?？"):
+        return True
+    said = text[found.start : found.end]
+    return _HEDGING_REMARK.search(said, said.rfind(found.text) + len(found.text)) is not None
 
 
 def _differs_from_marker_before(text: str, marker: Marker, found: Found) -> bool:

@@ -11,34 +11,16 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from assay.verifiers.extract.found import words
+from assay.verifiers.math.answer.prose_tokens import BRACKETS, FRACTIONS, NONE, Token, bracket_pairs, tokens_of
 from assay.verifiers.math.answer.spans import math_spans
 from assay.verifiers.math.syntax import tables, units
 
-_MARKS = "".join(tables.SUPERSCRIPTS).replace("n", "") + "".join(tables.SUBSCRIPTS)
-_FRACTIONS = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑"
-_CONSTANTS = "π∞√∛∅θαβγδλμφψωτσρΔΣΩ∑∏∫ℝℕℤℚ"
-_TOKEN = re.compile(
-    rf"""
-    (?P<money>US\$|\\?\$|[€£¥₩₹¢])
-  | (?P<num>\d{{1,3}}(?:,\d{{3}}){{1,8}}(?![\d,])(?:\.\d+)?|\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,8}}(?![\d,])(?:\.\d+)?
-      |\d+(?:\.\d+)?(?:[eE][+-]?\d{{1,6}}(?![A-Za-z\d]))?|\.\d+)
-  | (?P<cmd>\\[A-Za-z]+|\\.)
-  | (?P<atom>[{re.escape(_FRACTIONS + _CONSTANTS)}])
-  | (?P<mark>[{re.escape(_MARKS)}]+|['′″]+(?![A-Za-z]))
-  | (?P<word>[A-Za-z]+(?:['’][A-Za-z]+)*|[^\W\d_A-Za-z]+)
-  | (?P<ws>\s+)
-  | (?P<sign>\.\.\.|<=|>=|!=|==|\*\*|->|=>|.)
-    """,
-    re.X | re.DOTALL,
-)
-_OPERATORS = frozenset(("+", "-", "−", "–", "*", "**", "/", "^", "_", "=", "==", "<", ">", "<=", ">=", "!=", "≤", "≥", "≠",
-"±", "∓", "×", "·", "⋅", "÷", "∪", "∩", "∈", "∖", "≡", "|"))  # fmt: skip
+_OPERATORS = words("+ - − – * ** / ^ _ = == < > <= >= != ≤ ≥ ≠ ± ∓ × · ⋅ ÷ ∪ ∩ ∈ ∖ ≡ |")
 _MINUS = frozenset("-−–")
 _OPENING_SIGNS = _MINUS | frozenset(("+", "±", "<", ">", "<=", ">=", "≤", "≥", "≠", "!=", "|", "~", "≈"))
 """Signs that may begin a value."""
 _BINDING = frozenset("+*/^_=<>≤≥≠±×·÷∈∪∩|") | {"<=", ">=", "!=", "==", "**"}
 """Beside one of these a letter is a symbol."""
-_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _MATH_WORDS = frozenset(tables.FUNCTIONS) | frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
 _CONSTANT_NAMES = frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
 _NOT_MATH_WORDS = words("min max sec re im det sign abs floor ceil tan log exp inf factorial infinity")
@@ -67,66 +49,9 @@ class Piece(NamedTuple):
     """Of a value: `measure` (30-minute), `ordinal`, `clock`, `symbol`, or "". Of a word: as it was written."""
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-    spaced: bool
-
-
 def pieces_of(text: str) -> list[Piece]:
     """The pieces of a statement, in order."""
     return _Reader(text).read()
-
-
-def _tokens(text: str, start: int, stop: int, spans: dict[int, int]) -> list[_Token]:
-    """Tokens of `text[start:stop]`; a `$…$` is one token, a command takes its groups with it."""
-    tokens: list[_Token] = []
-    groups = _groups(text)
-    position, spaced = start, False
-    while position < stop:
-        if position in spans:
-            tokens.append(_Token("span", text[position : spans[position]], position, spans[position], spaced))
-            position, spaced = spans[position], False
-            continue
-        match = _TOKEN.match(text, position, stop)
-        assert match is not None
-        kind, end = match.lastgroup or "", match.end()
-        if kind == "ws":
-            position, spaced = end, True
-            continue
-        if kind == "cmd":
-            kind, end = _command(text, match.group(), end, groups)
-        tokens.append(_Token(kind, text[position:end], position, end, spaced))
-        position, spaced = end, False
-    return tokens
-
-
-def _command(text: str, name: str, end: int, groups: dict[int, int]) -> tuple[str, int]:
-    """A command with its groups; `\\%` is a sign."""
-    if name in (r"\%", r"\$", r"\,", r"\!", r"\;", r"\ "):
-        return ("mark" if name == r"\%" else "space"), end
-    while text[end : end + 1] in ("{", "[") and end in groups and name[-1:].isalpha():
-        end = groups[end] + 1
-    return "cmd", end
-
-
-def _groups(text: str) -> dict[int, int]:
-    """Opening bracket -> closing bracket."""
-    pairs: dict[int, int] = {}
-    stack: list[int] = []
-    for match in re.finditer(r"\\.|[(){}\[\]]", text, re.DOTALL):
-        sign, at = match.group(), match.start()
-        if sign in _BRACKETS:
-            stack.append(at)
-        elif sign in (")", "]", "}") and stack:
-            opened = stack[-1]
-            if _BRACKETS[text[opened]] == sign or (sign in ")]" and text[opened] in "(["):
-                pairs[stack.pop()] = at
-            else:
-                stack.clear()
-    return pairs
 
 
 class _Reader:
@@ -134,8 +59,8 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.pairs = _groups(text)
-        self.tokens = _tokens(text, 0, len(text), math_spans(text))
+        self.pairs = bracket_pairs(text)
+        self.tokens = tokens_of(text, 0, len(text), math_spans(text))
         self.starts = [token.start for token in self.tokens]
         self.worded = [i for i, token in enumerate(self.tokens) if self.is_prose_word(i)]
         self.pieces: list[Piece] = []
@@ -149,7 +74,7 @@ class _Reader:
             index = self.step(index)
         return self.pieces
 
-    def put(self, kind: str, text: str, first: _Token, last: _Token, form: str = "") -> None:
+    def put(self, kind: str, text: str, first: Token, last: Token, form: str = "") -> None:
         self.pieces.append(Piece(kind, text, first.start, last.end, len(self.closings), first.spaced, form))
 
     def step(self, index: int) -> int:
@@ -162,14 +87,14 @@ class _Reader:
         if token.kind == "word":
             self.put("word", token.text.lower().replace("’", "'"), token, token, token.text)
         elif token.kind != "space":
-            if token.text in _BRACKETS and token.start in self.pairs:
+            if token.text in BRACKETS and token.start in self.pairs:
                 self.closings.append(self.pairs[token.start])
             self.put("sign", token.text, token, token)
         return index + 1
 
     # --- which tokens are mathematics ------------------------------------------------------------------
-    def at(self, index: int) -> _Token:
-        return self.tokens[index] if 0 <= index < len(self.tokens) else _NONE
+    def at(self, index: int) -> Token:
+        return self.tokens[index] if 0 <= index < len(self.tokens) else NONE
 
     def is_prose_word(self, index: int) -> bool:
         """Whether a token is a word of prose rather than a symbol or a function's name."""
@@ -201,7 +126,7 @@ class _Reader:
             return self.at(index - 2).kind == "word" and not before.spaced
         return self.is_bound(token, before, after)
 
-    def is_bound(self, token: _Token, before: _Token, after: _Token) -> bool:
+    def is_bound(self, token: Token, before: Token, after: Token) -> bool:
         """Whether an operator beside a letter makes it a symbol."""
         if after.text in _BINDING or before.text in _BINDING:
             unit_below = before.text == "/" and not before.spaced and not token.spaced
@@ -224,7 +149,7 @@ class _Reader:
     def is_math_bracket(self, index: int) -> bool:
         """Whether a bracket closes and holds no word of prose."""
         token = self.at(index)
-        if token.text not in _BRACKETS or token.start not in self.pairs:
+        if token.text not in BRACKETS or token.start not in self.pairs:
             return False
         close = bisect_left(self.starts, self.pairs[token.start])
         if close == index + 1:
@@ -327,13 +252,13 @@ class _Reader:
         token, before = self.at(index), self.at(index - 1)
         if before.kind != "num" or not before.text.isdigit():
             return index
-        if token.kind == "atom" and token.text in _FRACTIONS:
+        if token.kind == "atom" and token.text in FRACTIONS:
             return index + 1
         third = self.at(index + 2)
         fraction = token.kind == third.kind == "num" and self.at(index + 1).text == "/"
         return index + 3 if fraction and not self.at(index + 1).spaced and not third.spaced else index
 
-    def finish(self, tokens: list[_Token], after: _Token, second: _Token) -> int:
+    def finish(self, tokens: list[Token], after: Token, second: Token) -> int:
         """Put the value; returns how many tokens behind it belong to it."""
         first, last = tokens[0], tokens[-1]
         if len(tokens) == 1 and first.kind == "num" and not after.spaced:
@@ -347,7 +272,7 @@ class _Reader:
         return 0
 
 
-def _form(tokens: list[_Token]) -> str:
+def _form(tokens: list[Token]) -> str:
     first = tokens[0]
     if not any(token.kind in ("num", "span", "atom", "cmd") for token in tokens) and not _holds_digit(tokens):
         return "symbol"
@@ -358,7 +283,6 @@ def _form(tokens: list[_Token]) -> str:
     return ""
 
 
-_NONE = _Token("", "", -1, -1, True)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SYMBOL = re.compile(r"\s*\\?[A-Za-z]+(?:_\{?[A-Za-z\d]+\}?)?'*(?:\([a-z]\))?\s*")
 
@@ -376,11 +300,11 @@ def is_symbol_span(text: str) -> bool:
     )
 
 
-def _holds_digit(tokens: list[_Token]) -> bool:
+def _holds_digit(tokens: list[Token]) -> bool:
     return any(character.isdigit() for token in tokens for character in token.text)
 
 
-def _text(tokens: list[_Token]) -> str:
+def _text(tokens: list[Token]) -> str:
     """The value as it is read: in a calculation without thousands separators and currency, `x` as a product."""
     calculated = any(token.text in _OPERATORS or token.text in ("x", "X") for token in tokens[1:])
     parts = []
@@ -390,7 +314,7 @@ def _text(tokens: list[_Token]) -> str:
             if token.kind == "money":
                 continue
             if index and text in ("x", "X") and token.kind == "word" and tokens[index - 1].kind != "word":
-                after = tokens[index + 1] if index + 1 < len(tokens) else _NONE
+                after = tokens[index + 1] if index + 1 < len(tokens) else NONE
                 text = (
                     r"\times " if after.kind in ("num", "money", "span", "atom") or after.text in ("(", "[") else text
                 )

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from assay.verifiers.extract import CHANGING_REMARK
 from assay.verifiers.math.answer import vocabulary
-from assay.verifiers.math.answer.claims import Claim, Rank, claims_of, left_of
+from assay.verifiers.math.answer.claim import Claim, Rank
+from assay.verifiers.math.answer.claims import claims_of
 from assay.verifiers.math.answer.context import Given
+from assay.verifiers.math.answer.neighbours import left_of
 from assay.verifiers.math.answer.pieces import Piece, pieces_of
 from assay.verifiers.math.answer.sums import with_sums
 

@@ -20,7 +20,8 @@ _OPENERS = "*_`\"'“‘([$\\"
 _ABBREVIATIONS = words(
     """
     dr mr mrs ms prof st jr sr vs etc approx no nos fig eq dept gen col rev vol pp ch sec ex inc ltd co mt ave blvd rd
-    e.g i.e cf al est min max avg hr hrs lb lbs oz ft in yd mi sq cu jan feb mar apr jun jul aug sep sept oct nov dec mon tue
+    e.g i.e cf al est min max avg hr hrs lb lbs oz ft in yd mi sq cu jan feb mar apr jun jul aug sep sept oct nov dec
+    mon tue
     wed thu fri sat sun a.m p.m u.s
     """
 )

@@ -7,6 +7,7 @@ every guard looks at sizes first, so no input costs more than a few milliseconds
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -76,10 +77,8 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
 
 def _power_of_one(exponent: Node) -> Fraction:
     """1 to any power is 1, however large; raises `Undefined` where the exponent has no value."""
-    try:
+    with contextlib.suppress(TooLarge):
         rational(exponent)
-    except TooLarge:
-        pass
     return Fraction(1)
 
 

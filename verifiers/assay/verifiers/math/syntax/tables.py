@@ -333,7 +333,8 @@ MODIFIERS = words(
     reciprocal inverse conjugate zero one two three four five six seven eight nine ten eleven twelve twenty
     thirty forty fifty sixty seventy eighty ninety lots percentage pi score scores ten tens basis zillion
     elevenths twelfths thirteenths fourteenths fifteenths sixteenths seventeenths eighteenths nineteenths
-    twentieths thirtieths fortieths fiftieths sixtieths sextillion septillion octillion nonillion decillion googol gross myriad mille permille permil promille
+    twentieths thirtieths fortieths fiftieths sixtieths 
+    sextillion septillion octillion nonillion decillion googol gross myriad mille permille permil promille
     ciento milliard milliards milliarden lakhs crores
     """
 )

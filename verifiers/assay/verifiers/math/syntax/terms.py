@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.verifiers.math.syntax import tables, units
 from assay.verifiers.math.syntax.cursor import OPENING, Cursor
-from assay.verifiers.math.syntax.nodes import Node, Op, Unparsed, add, div, mul, neg
+from assay.verifiers.math.syntax.nodes import Node, Op, Unparsed, add, mul, neg
 from assay.verifiers.math.syntax.phrases import MAX_TOKENS, unit_phrase
 from assay.verifiers.math.syntax.tokens import Token
 

@@ -7,6 +7,8 @@ Nothing is converted: 1 h is not 60 min here.
 
 from __future__ import annotations
 
+from assay.verifiers.extract.found import words
+
 
 def singular(word: str) -> str:
     """The singular of an English noun, by its ending."""
@@ -90,13 +92,16 @@ _ALIASES = {
     "pm": "p.m. PM P.M.",
 }
 _PREFIXES = {
-    "n": "F A V W H m g s", "u": "F A V W H m g s L J", "m": "F A V W H J N L Pa Hz T", "k": "A V W N J Pa Hz B b cal Ohm",
+    "n": "F A V W H m g s", "u": "F A V W H m g s L J", "m": "F A V W H J N L Pa Hz T",
+    "k": "A V W N J Pa Hz B b cal Ohm",
     "M": "V W N J Pa Hz B b Ohm", "G": "W J Pa Hz B b", "T": "W B b Hz", "h": "Pa",
 }  # fmt: skip
 """Metric prefix -> symbols that it stands before. Case counts: `MW` is not `mW`."""
 _MORE = """
-    hp atm psi bar dB lx cd Bq Gy Sv ha acre acres knot knots oz lbs cc kWh MWh Wh Ah mAh bps Mbps Gbps kbps byte bytes bit bits
-    px ppm Btu BTU cal kcal erg dyn rev gal pt qt pint pints quart quarts ohm ohms hectare hectares keV GeV meV MHz lumen lumens
+    hp atm psi bar dB lx cd Bq Gy Sv ha acre acres knot knots oz lbs cc kWh MWh Wh Ah mAh bps Mbps Gbps kbps byte
+    bytes bit bits
+    px ppm Btu BTU cal kcal erg dyn rev gal pt qt pint pints quart quarts ohm ohms hectare hectares keV GeV meV MHz
+    lumen lumens
     B Ohm
 """
 CANONICAL: dict[str, str] = {}
@@ -112,9 +117,7 @@ CANONICAL |= {"lbs": "pound", "gal": "gallon", "pt": "pint", "qt": "quart", "ohm
 CURRENCY_CODES = frozenset(("USD", "EUR", "GBP", "JPY", "INR", "Rs", "KRW", "CNY", "RMB"))
 CURRENCY_SIGNS = frozenset("$€£¥₩₹¢")
 POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3, "平方": 2, "立方": 3}
-_ANY_CASE = frozenset(
-    "Km KM Cm CM Kg KG Ft FT Lb LB Oz OZ Min MIN Hr HR Hrs Ml ML Mi MI Yd YD Sec SEC Gal Day Cup Mph Usd".split()
-)
+_ANY_CASE = words("Km KM Cm CM Kg KG Ft FT Lb LB Oz OZ Min MIN Hr HR Hrs Ml ML Mi MI Yd YD Sec SEC Gal Day Cup Mph Usd")
 SPACED_ONLY = frozenset(p + s for p, symbols in _PREFIXES.items() for s in symbols.split() if len(s) == 1)
 """Symbols of two letters that are a product where no space stands before them: `5 mA`, `5mA`."""
 # Letters that are units only in upright type, or after a number and a space.
