@@ -54,6 +54,8 @@ class Place(NamedTuple):
     whole: bool = False
     positive: frozenset[str] = frozenset()
     complex: bool = False
+    around: bool = False
+    """Whether it lies beside a constant of the expressions, where a piece may begin."""
 
     def value(self, name: str) -> Number:
         """The value of a symbol. Two places in a row have opposite signs."""
@@ -98,7 +100,7 @@ def places_for(left: Node, right: Node) -> tuple[Place, ...]:
     if pieced:
         most = max(_FEWEST, _MOST_VISITS // max(cost(left) + cost(right), 1))
         around = list(_around(sorted(_constants(left) | _constants(right))))
-        extra = [Place(_PLACES + i, *ends, False, positive, spinning) for i, ends in enumerate(around)]
+        extra = [Place(_PLACES + i, *ends, False, positive, spinning, True) for i, ends in enumerate(around)]
         # Places around constants first: where few can be paid for, they tell most.
         return tuple((extra + places)[:most])
     return tuple(places)

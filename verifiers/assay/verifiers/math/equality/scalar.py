@@ -241,8 +241,9 @@ def _at_places(
             if one is None:
                 continue
             other = right.number(place, precision, log_base=log_base, real=real)
-        except (Undefined, TooLarge):
-            if not many:
+        except (Undefined, TooLarge) as error:
+            # Where a piece may begin and no value can be had, equality is not shown.
+            if not many or (place.around and isinstance(error, TooLarge)):
                 raise
             continue
         if other is not None:
