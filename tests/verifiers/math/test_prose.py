@@ -104,6 +104,11 @@ def test_lenient_takes_the_main_clause_of_what_stays_ambiguous() -> None:
     assert _scored("40", statement, profile="lenient").reward == 0.0
 
 
+def test_two_clauses_with_a_value_each_are_ambiguous() -> None:
+    for statement in ("The first is 3 but the second is 7.", "One root is 3, the other is 7."):
+        assert _scored("7", statement).reason == _scored("3", statement).reason == "hedged"
+
+
 # --- markers -----------------------------------------------------------------------------------------------------
 def test_markers_with_different_answers_in_one_statement_are_a_hedge() -> None:
     for text in (

@@ -99,6 +99,7 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
     left = [claim for claim in claims if claim.rank == best]
     others = [claim for claim in claims if claim.fault not in ("time",) or claim.rank != best or len(left) == 1]
     left = [claim for claim in others if claim.rank == best] or left
+    left = _without_subject(pieces, left)
     if best == Rank.MAIN and not all(claim.fault == "joined" for claim in left):
         left = _without_calculated(left)
     if any(claim.fault or _is_conditional(pieces, claim) for claim in left):
@@ -119,6 +120,21 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
 def _is_conditional(pieces: list[Piece], claim: Claim) -> bool:
     """Whether the value stands in a condition: `if it were 5`."""
     return claim.rank != Rank.MAIN and bool({"if", "unless", "whether"} & set(left_of(pieces, claim.place)))
+
+
+def _without_subject(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
+    """`the number of ways to seat 3 people is 60`: values in the subject do not compete with what it is said to be."""
+    last = claims[-1]
+    if last.fault or not last.predicative:
+        return claims
+    kept = [claim for claim in claims[:-1] if _clause_begins(pieces, claim.end, last.place)]
+    return [*kept, last]
+
+
+def _clause_begins(pieces: list[Piece], start: int, stop: int) -> bool:
+    """Whether a conjunction between two claims begins a clause rather than joins two values."""
+    between = pieces[start : stop + 1]
+    return any(a.text in vocabulary.CONJUNCTIONS and b.kind != "value" for a, b in itertools.pairwise(between))
 
 
 def _without_calculated(claims: list[Claim]) -> list[Claim]:

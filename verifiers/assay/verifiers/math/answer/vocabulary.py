@@ -266,3 +266,4 @@ WIDE_BEFORE = re.compile(
 )
 """Behind one of these a number is a bound, a label or denied."""
 WIDE_BEHIND = re.compile(r"^\s*(?:左右|以上|以下|以内|多|余|几|分之|成|折|或|不|的?倒数|的?平方|的?立方)")
+CONJUNCTIONS = words("and or but while whereas though although nor yet so , ; :")
