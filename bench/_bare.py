@@ -13,7 +13,7 @@ app = FastAPI()
 
 @app.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Alive."""
+    """Report that the server is alive."""
     return {"status": "ok"}
 
 
