@@ -1,9 +1,10 @@
-"""Languages: told by script or function words, the same every time, and neutral on what is too short to tell."""
+"""Languages: identified by script or by models, the same every time, and neutral on what is too short to tell."""
 
 # ruff: noqa: E501  (tables of texts)
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -101,10 +102,47 @@ def test_prose_hides_behind_no_zero_width_characters() -> None:
     assert is_in(text, "en") and not is_in(text, "fr")
 
 
-def test_one_function_word_of_another_language_tells() -> None:
-    nouns = "Apples, oranges, bananas, cherries, strawberries, blueberries {} raspberries"
-    assert is_in(nouns.format("and"), "en") and not is_in(nouns.format("and"), "fr")
-    assert is_in(nouns.format("und"), "de") and not is_in(nouns.format("und"), "en")
+ENGLISH = [
+    "A single lamp casts a warm glow.",
+    "He has a plan and a map of a cave.",
+    "Buy a loaf, a pound of butter, a dozen eggs.",
+    "A stitch in time saves nine, as a tailor told a friend.",
+    "Sort a list with a loop, a pivot and a stack.",
+]
+OTHERS = [
+    "Esta ação irá habilitar autenticação baseada em senha para este usuário.",
+    "Menghapus objek terkait memerlukan perijinan akun administrator",
+    "Adminisztrációs felület jelszómódosítási lehetőségei",
+    "Den här sidan visas bara för inloggade användare.",
+    "Bu sayfa yalnızca oturum açmış kullanıcılara gösterilir.",
+]
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_plain_english_with_many_articles_is_english(text: str) -> None:
+    assert is_in(text, "en") and not is_in(text, "es") and not is_in(text, "hu")
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_one_sentence_of_another_latin_language_is_not_english(text: str) -> None:
+    assert not is_in(text, "en")
+
+
+def test_languages_that_one_sentence_does_not_tell_apart_count_as_one() -> None:
+    serbian = "Ako je ovo obeleženo, samo će prijavljeni korisnici moći da vide ovu stranicu."
+    assert is_in(serbian, "sr") and is_in(serbian, "hr") and not is_in(serbian, "pl")
+
+
+def test_a_row_may_ask_for_more_confidence() -> None:
+    text = "Nouns: pizza, radio, hotel, taxi, piano, opera, villa"
+    assert is_in(text, "de", min_confidence=1.0) and not is_in(text, "vi", min_confidence=0.0)
+
+
+def test_a_long_text_costs_no_more_than_a_bounded_sample() -> None:
+    text = SAID["en"] + "\n"
+    started = time.process_time()
+    assert is_in(text * 20_000, "en") and not is_in(text * 20_000, "de")
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(

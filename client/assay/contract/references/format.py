@@ -210,6 +210,9 @@ class Language(ContractModel):
 
     type: Literal["language"]
     code: Word
+    min_confidence: float | None = Field(
+        None, ge=0, le=1, description="Confidence under which a text counts as in any language. Default: 0.3."
+    )
 
 
 class LanguageConsistency(ContractModel):

@@ -1,29 +1,37 @@
-"""Language identification: by script where the script decides, else by function words.
+"""Language identification: by script where the script decides, else by lingua's n-gram models.
 
-Deterministic, and neutral where there is too little evidence: under `FEW_LETTERS` letters, or no function word of any
-language of the script. A single function word that belongs only to another language is evidence. Code, mathematics,
-links and tags are removed first, but prose inside a fence, backticks or dollar signs is kept. A text is in a language
-if most of its letters are in its script and no other language of that script has clearly more function words.
+lingua (https://github.com/pemistahl/lingua-py, Apache-2.0) brings its models in its wheel and is deterministic. Only
+the languages of the text's own script are candidates. The result is neutral (a pass) where there is too little evidence:
+under `FEW_LETTERS` letters, or a best candidate below `min_confidence`. Code, mathematics, links and tags are removed
+first, but prose inside a fence, backticks or dollar signs is kept. Closely related languages that single sentences do
+not tell apart count as one (`ALIKE`); a language that lingua does not know is decided by its script alone. CPU time is
+bounded: of a long text, evenly spread pieces are read.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
-import tomllib
+from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
 from assay.verifiers.format.plain import visible
 from assay.verifiers.format.scripts import SCRIPTS, base_code, count_scripts
 from assay.verifiers.format.words import bare_word
 
 FEW_LETTERS = 20
-FEW_WORDS = 2
+MIN_CONFIDENCE = 0.3
+"""Confidence of the best candidate under which a text is neutral. Measured by `bench.language`."""
+ALIKE: tuple[frozenset[str], ...] = (
+    frozenset({"hr", "bs", "sr"}),
+    frozenset({"id", "ms"}),
+    frozenset({"no", "nb", "nn"}),
+)
+"""Languages that count as one another: written alike (Serbian in Latin script) or codes of one language."""
+PIECES, PIECE_CHARS = 8, 1000
+"""Of a text longer than the product, so many pieces of so many characters are read."""
 _MOST = 0.5
-_CLOSE = 0.85
 _KANA_SHARE = 0.05
 _TAG = re.compile(r"</?([a-z_]+)>", re.IGNORECASE)
 _TAG_NAMES = """
@@ -41,15 +49,15 @@ _ASIDE = re.compile(
 
 
 def known(code: str) -> bool:
-    """Return whether a language can be identified. Also loads the function words, so that rows pay for it, not
-    completions.
-    """
-    _speakers()
-    return base_code(code) in SCRIPTS
+    """Return whether a language can be identified. Loads its models, so that rows pay for it, not completions."""
+    code = base_code(code)
+    for script in SCRIPTS.get(code, ()):
+        _detector(script)
+    return code in SCRIPTS
 
 
-def is_in(text: str, code: str) -> bool:
-    """Return whether a text is in a language: True if it is too short to tell, False without a letter."""
+def is_in(text: str, code: str, *, min_confidence: float = MIN_CONFIDENCE) -> bool:
+    """Return whether a text is in a language: True if there is too little evidence to tell, False without a letter."""
     code = base_code(code)
     whole = text = visible(text)
     if any(mark in text for mark in _MARKS):
@@ -65,7 +73,7 @@ def is_in(text: str, code: str) -> bool:
         return False
     if code in ("zh", "ja"):
         return (counts["kana"] > _KANA_SHARE * letters) == (code == "ja")
-    return _told_by_words(text, code)
+    return _is_likely(text, code, max(SCRIPTS[code], key=lambda script: counts[script]), min_confidence)
 
 
 def _said_aside(aside: re.Match[str]) -> str:
@@ -106,41 +114,35 @@ def script_share(text: str, code: str) -> float | None:
     return sum(counts[script] for script in SCRIPTS[base_code(code)]) / letters
 
 
-def _told_by_words(text: str, code: str) -> bool:
-    family = next((group for group in _function_words().values() if code in group), None)
-    if family is None:
+def _is_likely(text: str, code: str, script: str, min_confidence: float) -> bool:
+    """Return whether the models name the language, or one like it, or are not confident."""
+    detector = _detector(script)
+    group = next((group for group in ALIKE if code in group), frozenset({code}))
+    if detector is None or not group & _modelled(script):
         return True
-    scores: Counter[str] = Counter()
-    index = _speakers()
-    for word, count in Counter(text.replace("’", "'").casefold().split()).items():
-        for language, weight in index.get(bare_word(word), ()):
-            scores[language] += weight * count  # type: ignore[assignment]
-    best = max((scores[language] for language in family), default=0)
-    if best < FEW_WORDS:
-        return best < 1 or scores[code] > 0
-    return scores[code] >= _CLOSE * best
+    best = detector.compute_language_confidence_values(_sample(text))[0]
+    return _code(best.language) in group or best.value < min_confidence
+
+
+def _sample(text: str) -> str:
+    """Return a text of bounded length: the whole, or pieces spread evenly over it."""
+    if len(text) <= PIECES * PIECE_CHARS:
+        return text
+    step = (len(text) - PIECE_CHARS) // (PIECES - 1)
+    return " ".join(text[start : start + PIECE_CHARS] for start in range(0, step * PIECES, step))
 
 
 @cache
-def _speakers() -> Mapping[str, Sequence[tuple[str, float]]]:
-    """Return word -> the languages whose function word it is, with its weight there."""
-    index: dict[str, list[tuple[str, float]]] = {}
-    for languages in _function_words().values():
-        for code, words in languages.items():
-            for word, weight in words.items():
-                index.setdefault(word, []).append((code, weight))
-    return index
+def _detector(script: str) -> LanguageDetector | None:
+    """Return the detector among the languages of a script, or None where one language alone is written in it."""
+    candidates = [language for language in Language.all() if script in SCRIPTS.get(_code(language), ())]
+    return LanguageDetectorBuilder.from_languages(*candidates).build() if len(candidates) > 1 else None
 
 
 @cache
-def _function_words() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-    """Return script -> language -> word -> weight. A word shared by several languages has a lower weight."""
-    table = tomllib.loads(files(__package__).joinpath("function_words.toml").read_text("utf-8"))
-    weighed = {}
-    for script, languages in table.items():
-        lists = {code: set(words.split()) for code, words in languages.items()}
-        shared = Counter(word for words in lists.values() for word in words)
-        weighed[script] = {
-            code: {word: 1.0 if shared[word] == 1 else 0.8 for word in sorted(words)} for code, words in lists.items()
-        }
-    return weighed
+def _modelled(script: str) -> frozenset[str]:
+    return frozenset(code for code in map(_code, Language.all()) if script in SCRIPTS.get(code, ()))
+
+
+def _code(language: Language) -> str:
+    return language.iso_code_639_1.name.lower()

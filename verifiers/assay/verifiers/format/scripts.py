@@ -26,10 +26,14 @@ _RANGES: tuple[tuple[int, int, str], ...] = (
 _NO_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha() or code > 127)
 _STARTS = [start for start, _, _ in _RANGES]
 
-_LATIN = "af ca cs cy da de en eo es et eu fi fr ga hr hu id is it la lt lv ms nl no pl pt ro sk sl sq sv sw tl tr vi"
+_LATIN = """
+af az bs ca cs cy da de en eo es et eu fi fr ga hr hu id is it la lg lt lv mi ms nb nl nn no pl pt ro sk sl sn so sq st
+sv sw tl tn tr ts vi xh yo zu
+"""
 SCRIPTS: dict[str, frozenset[str]] = {code: frozenset({"latin"}) for code in _LATIN.split()} | {
     "zh": frozenset({"han", "bopomofo"}), "ja": frozenset({"han", "kana"}), "ko": frozenset({"hangul"}),
-    **{code: frozenset({"cyrillic"}) for code in ["be", "bg", "kk", "ky", "mk", "mn", "ru", "sr", "tg", "uk"]},
+    **{code: frozenset({"cyrillic"}) for code in ["be", "bg", "kk", "ky", "mk", "mn", "ru", "tg", "uk"]},
+    "sr": frozenset({"cyrillic", "latin"}),
     **{code: frozenset({"arabic"}) for code in ["ar", "fa", "ps", "ur"]},
     **{code: frozenset({"devanagari"}) for code in ["hi", "mr", "ne"]},
     "bn": frozenset({"bengali"}), "as": frozenset({"bengali"}), "el": frozenset({"greek"}), "he": frozenset({"hebrew"}),

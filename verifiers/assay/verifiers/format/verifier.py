@@ -96,7 +96,8 @@ def _met(rule: Any, reference: FormatReference, regions: Regions) -> bool:
     if text is None or text.blank:
         return False
     if rule.type == "language":
-        return languages.is_in(text.text, rule.code)
+        least = languages.MIN_CONFIDENCE if rule.min_confidence is None else rule.min_confidence
+        return languages.is_in(text.text, rule.code, min_confidence=least)
     return TEXT_CHECKS[rule.type](rule, text)
 
 
