@@ -294,7 +294,7 @@ def fused(count: int, vocab: int, share: float) -> None:
         fused_loss(h, w, tokens, inputs, DAPO, temperature=1.0)[0].backward()
         h.grad = w.grad = None
 
-    def theirs() -> None:
+    def run_trl() -> None:
         from trl.kernels.chunked_logprob import ChunkedLogProbFunction
 
         logp = ChunkedLogProbFunction.apply(h, w, None, tokens, 1.0, 32768, None, 1.0, ("entropy",))[0]
@@ -308,7 +308,7 @@ def fused(count: int, vocab: int, share: float) -> None:
                 z = part @ w.t()
                 _ = z @ w, z.t() @ part
 
-    peers = {"three products": milliseconds(products), "TRL": attempt("TRL", lambda: milliseconds(theirs))}
+    peers = {"three products": milliseconds(products), "TRL": attempt("TRL", lambda: milliseconds(run_trl))}
     line(f"fused {count} x {WIDTH} x {vocab}, {share:.0%} live", milliseconds(run_assay), peers)
 
 

@@ -146,9 +146,9 @@ def main() -> None:
     table: list[list[object]] = []
     for name, pairs, cells, result in rows:
         share = pairs[:800]
-        theirs = run(other, share)
-        base = sum(theirs[0]) / len(share)
-        table.append(row(f"{name}: math-verify", theirs, base))
+        baseline = run(other, share)
+        base = sum(baseline[0]) / len(share)
+        table.append(row(f"{name}: math-verify", baseline, base))
         table.append([*cells[:-1], base * len(result[0]) / sum(result[0])])
     show(["rows", "/s/core", "p50 µs", "p95 µs", "max µs", "right", "paid wrongly", "MB", "times"], table)
 

@@ -58,10 +58,10 @@ def measure(command: tuple[str, ...], *, packed: bool) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    ours = ("-m", "assay", "serve", "--port", "{port}")
+    serve = ("-m", "assay", "serve", "--port", "{port}")
     bare, _ = measure(("-m", "bench._bare", "{port}"), packed=False)
     rows: list[list[object]] = [["bare FastAPI + pydantic, no verifier", bare, "", 1.0]]
     for name, packed in (("assay, JSON", False), ("assay, msgpack", True)):
-        front, below = measure(ours, packed=packed)
+        front, below = measure(serve, packed=packed)
         rows.append([name, front, below, front / bare])
     show(["4 kB items, 256 a request", "front CPU µs/item", "lanes CPU µs/item", "front : bare"], rows)

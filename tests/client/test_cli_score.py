@@ -182,7 +182,7 @@ def test_invalid_options_are_refused(assay: Assay, arguments: list[str], word: s
 
 
 def test_a_dead_service_leaves_rows_unfinished_not_zero(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.client.endpoints.FIRST_REST_S", 0.001)
+    monkeypatch.setattr("assay.client.endpoints.FIRST_BACKOFF_S", 0.001)
     write("in.jsonl", [row()])
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--server", "http://127.0.0.1:9")
     assert ran.code == 3 and "no answer" in ran.err and Path("out.jsonl").read_text() == ""

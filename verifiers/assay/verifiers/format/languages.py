@@ -1,10 +1,10 @@
 """Language identification: by script where the script decides, else by lingua's n-gram models.
 
-lingua (https://github.com/pemistahl/lingua-py, Apache-2.0) brings its models in its wheel and is deterministic. Only
-the languages of the text's own script are candidates. The result is neutral (a pass) where there is too little evidence:
-under `FEW_LETTERS` letters, or a best candidate below `min_confidence`. Code, mathematics, links and tags are removed
-first, but prose inside a fence, backticks or dollar signs is kept. Closely related languages that single sentences do
-not tell apart count as one (`ALIKE`); a language that lingua does not know is decided by its script alone. CPU time is
+lingua (https://github.com/pemistahl/lingua-py, Apache-2.0) ships its models in its wheel and is deterministic. Only the
+languages of the text's own script are candidates. The result is neutral (a pass) with too little evidence: under
+`FEW_LETTERS` letters, or a best candidate below `min_confidence`. Code, mathematics, links and tags are removed first,
+but prose inside a fence, backticks or dollar signs is kept. Closely related languages that single sentences do not
+distinguish count as one (`ALIKE`); a language that lingua does not know is decided by its script alone. CPU time is
 bounded: of a long text, evenly spread pieces are read.
 """
 
