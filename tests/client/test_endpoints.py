@@ -7,7 +7,7 @@ import pytest
 
 from assay.client import MemoryTransport, Overloaded, ServiceUnavailable
 from assay.client.deadline import Deadline
-from assay.client.endpoints import LONGEST_REST_S, Endpoint, Endpoints
+from assay.client.endpoints import LONGEST_BACKOFF_S, Endpoint, Endpoints
 from assay.client.errors import DeadlineExceeded
 
 
@@ -23,22 +23,22 @@ def test_concurrent_failures_count_once() -> None:
     (one,) = endpoints().all
     for _ in range(8):
         one.failed(ServiceUnavailable("gone"))
-    assert one.awake_at - time.monotonic() <= 0.5
+    assert one.available_at - time.monotonic() <= 0.5
 
 
 def test_repeated_failures_increase_the_back_off() -> None:
     (one,), rests = endpoints().all, []
     for _ in range(12):
-        one.awake_at = 0.0
+        one.available_at = 0.0
         one.failed(ServiceUnavailable("gone"))
-        rests.append(round(one.awake_at - time.monotonic()))
-    assert rests == sorted(rests) and rests[-1] == LONGEST_REST_S
+        rests.append(round(one.available_at - time.monotonic()))
+    assert rests == sorted(rests) and rests[-1] == LONGEST_BACKOFF_S
 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.8, 2.0])
 def test_a_backed_off_url_is_probed_before_the_deadline(seconds: float) -> None:
     all_ = endpoints()
-    all_.all[0].awake_at = time.monotonic() + 30
+    all_.all[0].available_at = time.monotonic() + 30
     started = time.monotonic()
     assert ready(all_, seconds) is all_.all[0]
     assert time.monotonic() - started < seconds

@@ -30,7 +30,7 @@ ALIKE: tuple[frozenset[str], ...] = (
 )
 """Languages that count as one another: written alike (Serbian in Latin script) or codes of one language."""
 PIECES, PIECE_CHARS = 8, 1000
-"""Of a text longer than the product, so many pieces of so many characters are read."""
+"""Number and length (characters) of the pieces that are read of a longer text."""
 _MOST = 0.5
 _KANA_SHARE = 0.05
 _TAG = re.compile(r"</?([a-z_]+)>", re.IGNORECASE)
@@ -134,7 +134,7 @@ def _sample(text: str) -> str:
 
 @cache
 def _detector(script: str) -> LanguageDetector | None:
-    """Return the detector among the languages of a script, or None where one language alone is written in it."""
+    """Return a detector for the languages of a script, or None if only one language uses it."""
     candidates = [language for language in Language.all() if script in SCRIPTS.get(_code(language), ())]
     return LanguageDetectorBuilder.from_languages(*candidates).build() if len(candidates) > 1 else None
 
