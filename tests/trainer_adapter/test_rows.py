@@ -55,7 +55,7 @@ def test_an_invalid_template_is_refused_at_once(text: str) -> None:
 
 
 def test_a_missing_column_is_named_with_the_existing_ones() -> None:
-    with pytest.raises(MissingColumn, match=r"'anwser'; columns are: answer, prompt"):
+    with pytest.raises(MissingColumn, match=r"'anwser'; the columns are: answer, prompt"):
         template("{anwser}")({"answer": 1, "prompt": 2})
 
 
