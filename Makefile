@@ -1,35 +1,35 @@
-# The verbs of this project. CI calls only these.
-# The loop's tests need torch, in an environment of its own.
+# The targets of this project. CI calls only these.
+# The tests of the training loop need torch, in a separate environment.
 TRAIN := OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 .venv-train/bin/python
 .PHONY: setup demo test test-packages test-trainers test-train soak lint proto bench docs clean
 BIN := .venv/bin
 
-setup:            ## a fresh machine becomes able to do the rest
+setup:            ## prepare a fresh machine for all other targets
 	@tools/setup.sh dev
 
 demo:             ## score real completions with the embedded engine
 	@tools/setup.sh service
 	@$(BIN)/python -m assay demo
 
-test: setup       ## the whole suite, without torch; files are shared out to two processes
+test: setup       ## the whole suite, without torch; test files are distributed over two processes
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-train:       ## the bundled GRPO loop and its kernels, with torch
 	@tools/setup.sh train-dev .venv-train
 	$(TRAIN) -m pytest -q tests/grpo
 
-test-trainers: setup  ## real TRL and verl, and clients that others wrote, each in an environment of its own
+test-trainers: setup  ## real TRL and verl, and other systems' clients, each in its own environment
 	@tools/trainers.sh
 
-test-packages: setup   ## what pip must install for: the base wheel, package environments of the sandbox, reasoning_gym
+test-packages: setup   ## tests that need pip installs: the base wheel, package environments of the sandbox, reasoning_gym
 	@tools/setup.sh gym
 	$(BIN)/python -m pytest -q -m packages
 
-soak: setup       ## what takes too long for every change: all rows, a thousand hostile runs
+soak: setup       ## long tests: all rows, a thousand hostile runs
 	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
 	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
 
-lint: setup       ## style, types, rules of dependence
+lint: setup       ## style, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -42,7 +42,7 @@ bench:            ## speeds, each as a ratio against a peer in the same run
 	@tools/setup.sh bench
 	$(BIN)/python -m bench
 
-docs: setup       ## regenerate the pages that the code itself knows
+docs: setup       ## regenerate the pages that are generated from the code
 	$(BIN)/python tools/docs.py
 
 clean:

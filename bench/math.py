@@ -22,16 +22,16 @@ Pair = tuple[str, str, float]
 MOST = 1_300
 """Rows of one set that the peer is run on."""
 GOLDS = 600
-"""Published answers that the peer is run on (it takes 20 ms each)."""
+"""Number of published answers that the peer is run on (it takes 20 ms each)."""
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    """Rows of a shared file."""
+    """Return the rows of a shared file."""
     return [json.loads(line) for line in (SHARED / name).open(encoding="utf-8")]
 
 
 def integers() -> list[Pair]:
-    """GSM8K's worked answers, boxed as a model does, against their own and a wrong gold."""
+    """Return GSM8K's worked answers, boxed as a model does, with their own and a wrong gold."""
     pairs = []
     for row in lines("data/gsm8k_test.jsonl"):
         worked, _, gold = row["answer"].partition("####")
@@ -41,13 +41,13 @@ def integers() -> list[Pair]:
 
 
 def hash_lines() -> list[Pair]:
-    """GSM8K's worked answers as they are: `#### 42`."""
+    """Return GSM8K's worked answers unchanged: `#### 42`."""
     rows = lines("data/gsm8k_test.jsonl")
     return [(row["answer"].partition("####")[2].strip(), row["answer"], 1.0) for row in rows]
 
 
 def labelled(name: str) -> list[Pair]:
-    """Rows with a label, without those that are hostile (the peer would not finish)."""
+    """Return the labelled rows without hostile ones (on which the peer would not finish)."""
     rows = [row for row in lines(name) if row.get("kind") != "robust"]
     return [(row["reference"]["answer"], row["completion"], row["expected"]) for row in rows]
 
@@ -58,17 +58,17 @@ def prose() -> list[Pair]:
 
 
 def golds() -> list[Pair]:
-    """Published answers, each in a box."""
+    """Return published answers, each in a box."""
     rows = lines("data/math_golds.jsonl")
     step = max(1, len(rows) // GOLDS)
     return [(row["answer"], f"\\boxed{{{row['answer']}}}", 1.0) for row in rows[::step]]
 
 
-Judge = Callable[[str, str], bool]
+Scorer = Callable[[str, str], bool]
 
 
-def ours() -> Judge:
-    """`math` under `auto`, the gold prepared once."""
+def assay_math() -> Scorer:
+    """Return `math` with `auto`, the gold prepared once."""
     from assay.contract.references.math import MathReference
     from assay.verifiers.candidate import Candidate
     from assay.verifiers.errors import NoVerdict
@@ -77,7 +77,7 @@ def ours() -> Judge:
     verifier = MathVerifier()
     specs: dict[str, Any] = {}
 
-    def judge(gold: str, completion: str) -> bool:
+    def score(gold: str, completion: str) -> bool:
         if gold not in specs:
             try:
                 specs[gold] = verifier.prepare(MathReference(answer=gold, extract="auto"))
@@ -85,11 +85,11 @@ def ours() -> Judge:
                 return False
         return verifier.verify(specs[gold], Candidate.of(completion)).reward == 1.0
 
-    return judge
+    return score
 
 
-def peer() -> Judge:
-    """math-verify with its defaults, gold parsed once, timeouts off."""
+def peer() -> Scorer:
+    """Return math-verify with its defaults, gold parsed once, timeouts off."""
     import logging
 
     from math_verify import parse, verify
@@ -97,21 +97,21 @@ def peer() -> Judge:
     logging.disable(logging.ERROR)
     parsed: dict[str, Any] = {}
 
-    def judge(gold: str, completion: str) -> bool:
+    def score(gold: str, completion: str) -> bool:
         if gold not in parsed:
             parsed[gold] = parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
         answer = parse(completion, parsing_timeout=None)
         return bool(verify(parsed[gold], answer, timeout_seconds=None))
 
-    return judge
+    return score
 
 
-def run(judge: Judge, pairs: Iterable[Pair]) -> tuple[list[float], int, int]:
-    """CPU seconds of each pair, how many verdicts were right, and how many wrong answers were paid."""
+def run(score: Scorer, pairs: Iterable[Pair]) -> tuple[list[float], int, int]:
+    """Return CPU seconds per pair, the number of correct verdicts, and of wrong answers that were accepted."""
     spent, right, paid = [], 0, 0
     for gold, completion, expected in pairs:
         started = time.process_time()
-        verdict = judge(gold, completion)
+        verdict = score(gold, completion)
         spent.append(time.process_time() - started)
         right += verdict == (expected == 1.0)
         paid += verdict and expected != 1.0
@@ -119,12 +119,12 @@ def run(judge: Judge, pairs: Iterable[Pair]) -> tuple[list[float], int, int]:
 
 
 def memory_mb() -> float:
-    """Largest resident memory so far, MB."""
+    """Return the largest resident memory so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def row(name: str, result: tuple[list[float], int, int], base: float) -> list[object]:
-    """A line of the table; `base` is the peer's seconds per pair."""
+    """Return a line of the table; `base` is the peer's seconds per pair."""
     spent, right, paid = result
     ordered, mean = sorted(spent), sum(spent) / len(spent)
     p50, p95 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
@@ -137,7 +137,7 @@ def main() -> None:
     if not (SHARED / "data").exists():
         print("left out: the shared data is not here")
         return
-    mine = ours()
+    mine = assay_math()
     run(mine, [("2\\sqrt2", "\\boxed{\\sqrt8}", 1.0)])  # imports, once
     sets: list[tuple[str, list[Pair]]] = [
         ("integer answers, boxed", integers()),
@@ -155,9 +155,9 @@ def main() -> None:
     table: list[list[object]] = []
     for name, pairs, cells, result in rows:
         share = pairs[:MOST]
-        theirs = run(other, share)
-        base = sum(theirs[0]) / len(share)
-        table.append(row(f"{name}: math-verify", theirs, base))
+        baseline = run(other, share)
+        base = sum(baseline[0]) / len(share)
+        table.append(row(f"{name}: math-verify", baseline, base))
         table.append([*cells[:-1], base * len(result[0]) / sum(result[0])])
     show(["rows", "/s/core", "p50 µs", "p95 µs", "max µs", "right", "paid wrongly", "MB", "times"], table)
 

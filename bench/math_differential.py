@@ -10,7 +10,7 @@ import random
 from collections import Counter
 
 from bench._table import show
-from bench.math import SHARED, labelled, lines, ours, peer
+from bench.math import SHARED, assay_math, labelled, lines, peer
 
 ANSWERS = 150
 
@@ -28,11 +28,11 @@ def main() -> None:
     for gold in random.Random(1).sample(answers, ANSWERS):
         items += [(f"rewrite: {name}", gold, f"\\boxed{{{text}}}", 1.0) for name, text in applied(gold, REWRITES)]
         items += [(f"mutant: {name}", gold, f"\\boxed{{{text}}}", 0.0) for name, text in applied(gold, MUTANTS)]
-    mine, other = ours(), peer()
+    own, other = assay_math(), peer()
     counts: Counter[tuple[str, str]] = Counter()
     agreed = 0
     for name, gold, completion, expected in items:
-        verdicts = mine(gold, completion), other(gold, completion)
+        verdicts = own(gold, completion), other(gold, completion)
         if verdicts[0] == verdicts[1]:
             agreed += 1
         else:

@@ -17,7 +17,7 @@ REFERENCE = {"mode": "number", "gold": "1284", "extract": "last_number"}
 
 
 def bodies(*, packed: bool) -> list[bytes]:
-    """Requests of 256 items of 4 kB, no two items alike."""
+    """Return requests of 256 items of 4 kB, all different."""
     text = "The train leaves at noon and the ticket costs more than before. " * 62
     out = []
     for n in range(ROUNDS * REPEATS):
@@ -33,14 +33,14 @@ def bodies(*, packed: bool) -> list[bytes]:
 
 
 def post(url: str, body: bytes, kind: str) -> None:
-    """One request; its results must be there."""
+    """Send one request and check that its results are there."""
     request = urllib.request.Request(f"{url}/v1/score", body, {"content-type": kind})
     with urllib.request.urlopen(request, timeout=60) as response:
         assert response.status == 200 and len(response.read()) > ITEMS * 50
 
 
 def measure(command: tuple[str, ...], *, packed: bool) -> tuple[float, float]:
-    """Microseconds per item: the front's CPU, and that of the processes below it (medians)."""
+    """Return microseconds per item: CPU of the front, and of the processes below it (medians)."""
     kind = "application/msgpack" if packed else "application/json"
     with server(*command, health="/healthz") as (url, process):
         requests = bodies(packed=packed)
@@ -58,10 +58,10 @@ def measure(command: tuple[str, ...], *, packed: bool) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    ours = ("-m", "assay", "serve", "--port", "{port}")
+    serve = ("-m", "assay", "serve", "--port", "{port}")
     bare, _ = measure(("-m", "bench._bare", "{port}"), packed=False)
     rows: list[list[object]] = [["bare FastAPI + pydantic, no verifier", bare, "", 1.0]]
     for name, packed in (("assay, JSON", False), ("assay, msgpack", True)):
-        front, below = measure(ours, packed=packed)
+        front, below = measure(serve, packed=packed)
         rows.append([name, front, below, front / bare])
     show(["4 kB items, 256 a request", "front CPU µs/item", "lanes CPU µs/item", "front : bare"], rows)

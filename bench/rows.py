@@ -1,7 +1,7 @@
-"""A file of a million rows through `assay score`: rows a second, CPU per row, peak memory of the client.
+"""A file of a million rows through `assay score`: rows per second, CPU per row, peak memory of the client.
 
-`ASSAY_BENCH_ROWS` sets the number (default 1,000,000). The peer, in the same run, reads and writes the
-same rows with `json` alone and judges nothing: what a file of that size costs anyway.
+`ASSAY_BENCH_ROWS` sets the number (default 1,000,000). The peer, in the same run, reads and writes the same rows with
+`json` only and scores nothing: the minimum cost of a file of that size.
 """
 
 import json
@@ -27,7 +27,7 @@ with open(sys.argv[1]) as rows, open(sys.argv[2], "w") as out:
 
 
 def write(path: Path) -> None:
-    """Rows of about the size of GSM8K's, no two alike."""
+    """Write rows of about the size of GSM8K's, all different."""
     reference = {"mode": "number", "gold": "18", "extract": "last_number"}
     with path.open("w") as file:
         for n in range(ROWS):
@@ -39,7 +39,7 @@ def write(path: Path) -> None:
 
 
 def timed(command: list[str]) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds of the whole tree, and the largest process's peak in MB."""
+    """Return wall seconds, CPU seconds of the process tree, and the largest process's peak memory in MB."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

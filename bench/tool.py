@@ -1,7 +1,8 @@
-"""Verdicts per second in a lane of tool, schema, format, composite; beside jsonschema and BFCL's checker if installed.
+"""Verdicts per second in a lane for tool, schema, format, composite; next to jsonschema and BFCL's checker if
+installed.
 
 Rows: BFCL's `simple_python` and `parallel` answers in four syntaxes, `irrelevance` prose, JSON objects, IFEval-like
-constraints. One process, CPU time, references prepared once per row, as a lane does.
+constraints. One process, CPU time, references prepared once per row, as in a lane.
 """
 
 import importlib.util
@@ -35,7 +36,7 @@ PROSE = (
 
 
 def calls_of(answers: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The first accepted answer of a BFCL row."""
+    """Return the first accepted answer of a BFCL row."""
     calls = []
     for call in answers["ground_truth"]:
         name, args = next(iter(call.items()))
@@ -44,13 +45,13 @@ def calls_of(answers: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def matcher(values: list[Any]) -> Any:
-    """BFCL's accepted values as a matcher."""
+    """Return BFCL's accepted values as a matcher."""
     golds = {"$any": [value for value in values if value != ""] or [""]}
     return {"$optional": golds} if "" in values else golds
 
 
 def tool_rows(write: Callable[[Sequence[Any]], Any]) -> list[Row]:
-    """BFCL's rows as tool items, answers written by `write`."""
+    """Return BFCL's rows as tool items, with answers written by `write`."""
     rows = []
     for category in ("simple_python", "parallel"):
         questions = map(json.loads, (DATA / f"{category}.jsonl").open())
@@ -90,13 +91,13 @@ def openai(calls: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def abstentions() -> list[Row]:
-    """BFCL's irrelevance rows, answered with prose."""
+    """Return BFCL's irrelevance rows, answered with prose."""
     rows = map(json.loads, (DATA / "irrelevance.jsonl").open())
     return [({"tools": row["function"], "expect": {"no_call": True}}, PROSE) for row in rows]
 
 
 def objects() -> list[str]:
-    """JSON objects, half of them invalid."""
+    """Return JSON objects, half of them invalid."""
     tags = ["red", "green", "blue"]
     made = [{"name": f"n{i}", "age": i, "tags": tags, "address": {"city": "Rome"}} for i in range(200)]
     return [json.dumps(one if i % 2 else {**one, "age": -1}) for i, one in enumerate(made)]
@@ -119,13 +120,13 @@ def language_rows() -> list[Row]:
 
 
 def composite_rows() -> list[Row]:
-    """R1-Zero's reward on GSM8K-like answers."""
+    """Return items with R1-Zero's reward on GSM8K-like answers."""
     text = "<think>Six times seven.</think>\n<answer>\\boxed{42}</answer>"
     return [({"preset": "r1_zero", "params": {"reference": {"answer": str(n)}}}, text) for n in range(100)]
 
 
 def per_item(verifier_name: str, rows: Sequence[Row]) -> float:
-    """CPU seconds of one `verify`."""
+    """Return CPU seconds per `verify` call."""
     from assay.verifiers.candidate import Candidate, Message
     from assay.verifiers.registry import Registry
 
@@ -146,7 +147,7 @@ def per_item(verifier_name: str, rows: Sequence[Row]) -> float:
 
 
 def jsonschema_per_item(texts: Sequence[str]) -> float | None:
-    """CPU seconds of `json.loads` and jsonschema's validator, compiled once; None where it is not installed."""
+    """Return CPU seconds of `json.loads` and jsonschema's compiled validator, or None if it is not installed."""
     if importlib.util.find_spec("jsonschema") is None:
         return None
     from jsonschema import Draft202012Validator
@@ -160,7 +161,7 @@ def jsonschema_per_item(texts: Sequence[str]) -> float | None:
 
 
 def bfcl_per_item() -> float | None:
-    """CPU seconds of BFCL's own `ast_checker` on decoded calls (no parsing in it); None where not installed."""
+    """Return CPU seconds of BFCL's `ast_checker` on decoded calls (without parsing), or None if it is not installed."""
     try:
         from bfcl_eval.constants.enums import Language
         from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Make the secrets that compose.yaml and the unit read, once: deploy/secrets/{key,keys,assay.toml,redis.conf}.
-# `key` is for clients (Authorization: Bearer KEY); the service knows its hash alone.
+# Create the secrets for compose.yaml and the systemd unit, once: deploy/secrets/{key,keys,assay.toml,redis.conf}.
+# `key` is for clients (Authorization: Bearer KEY); the service stores only its hash.
 #   deploy/secrets.sh [FOLDER] [REDIS_HOST]
 set -euo pipefail
 folder=${1:-$(dirname "$0")/secrets}
@@ -23,6 +23,6 @@ cat > "$folder/assay.toml" <<TOML
 url = "redis://:$password@$host:6379/0"
 secret = "$secret"
 TOML
-# Containers read these as users of their own; the folder is what keeps others out.
+# Containers read these files as other users; the permissions of the folder keep everyone else out.
 chmod 644 "$folder/keys" "$folder/redis.conf" "$folder/assay.toml"
 chmod 700 "$folder"

@@ -1,8 +1,8 @@
-"""Write the pages that the code itself knows: the references of every verifier, and the service's settings.
+"""Write the pages that are generated from the code: the references of every verifier, and the service's settings.
 
     python tools/docs.py [FOLDER]     default: docs
 
-A test asserts that the committed pages are these.
+A test asserts that the committed pages are up to date.
 """
 
 import sys
@@ -27,21 +27,21 @@ def main(folder: Path) -> None:
 
 REFERENCES = """# References
 
-What right looks like, verifier by verifier. Generated from the models (`make docs`); an unknown key, mode
-or name refuses the row. `assay verifiers NAME` prints the JSON schema.
+The fields of each verifier's reference. Generated from the models (`make docs`); an unknown key, mode or name refuses
+the row. `assay verifiers NAME` prints the JSON schema.
 """
 
 SETTINGS = """# Settings of `assay serve`
 
-Generated from the settings class (`make docs`). The command line comes first, then `ASSAY_` variables, then
-the TOML file named by `--config` or `ASSAY_CONFIG`. Lists are JSON in variables.
+Generated from the settings class (`make docs`). The command line takes precedence over `ASSAY_` variables, and these
+over the TOML file named by `--config` or `ASSAY_CONFIG`. Lists are written as JSON in variables.
 
 | TOML | variable | default | meaning |
 |---|---|---|---|"""
 
 
 def references() -> Iterator[str]:
-    """One section a verifier, from the JSON schema that `/v1/verifiers` publishes."""
+    """Yield one section per verifier, from the JSON schema that `/v1/verifiers` publishes."""
     yield REFERENCES
     for info in sorted(Registry().describe(), key=lambda info: info.name):
         yield f"## {info.name}@{info.version}\n\n{info.summary}\n"
@@ -81,7 +81,7 @@ def _kind(field: Mapping[str, Any]) -> str:
 
 
 def settings() -> Iterator[str]:
-    """Every setting of `assay serve`, with its variable."""
+    """Yield all settings of `assay serve` with their variables."""
     yield SETTINGS
     yield from _settings(Settings, "", "ASSAY_")
 
@@ -97,7 +97,7 @@ def _settings(model: type[BaseModel], path: str, variable: str) -> Iterator[str]
 
 
 def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    """The model of a table of settings that has no description of its own, which names another page."""
+    """Return the model of a table of settings that has no description of its own, which names another page."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel) and not field.description:
             return kind

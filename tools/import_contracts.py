@@ -1,4 +1,4 @@
-"""Contracts for import-linter that it does not bring along (`[tool.importlinter]` in pyproject.toml)."""
+"""Additional contract types for import-linter (`[tool.importlinter]` in pyproject.toml)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlinter import Contract, ContractCheck, output
 
 
 class PrivateModules(Contract):  # type: ignore[misc]
-    """No package of `assay` imports a module whose name, below another package, begins with an underscore."""
+    """No package of `assay` imports a private (underscore) module of another package."""
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Collect the imports that cross a package's border into a private module."""

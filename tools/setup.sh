@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set up a fresh Debian or Ubuntu machine: a suitable Python, the packages of apt that the
+# Set up a fresh Debian or Ubuntu machine: a suitable Python, the apt packages that the
 # sandbox needs, and `.venv` with the project in it. Safe to run again; quick when nothing changed.
 #   tools/setup.sh EXTRA [VENV]     EXTRA: an extra of pyproject.toml (default dev)
 set -euo pipefail
@@ -15,7 +15,7 @@ as_root() {
   fi
 }
 
-# --- packages of apt -------------------------------------------------------------------------
+# --- apt packages ----------------------------------------------------------------------------
 apt_packages() { awk '!/^#/ && NF {print $1}' tools/apt.txt; }
 
 missing_packages() {
@@ -57,7 +57,7 @@ install_python() {
       as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "python$version" "python$version-venv" >&2 && return 0
     fi
   done
-  # Debian 12 has 3.11 only: uv brings an interpreter of its own.
+  # Debian 12 has only 3.11: uv installs its own interpreter.
   local tmp=.venv-uv
   if python3 -m venv "$tmp" >/dev/null 2>&1 && "$tmp/bin/pip" -q install uv >&2; then
     "$tmp/bin/uv" python install 3.12 >&2 && return 0

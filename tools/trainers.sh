@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Environments of trainers, each its own, and the tests in them. Packages come through uv: what two
+# Create one environment per trainer and run its tests. Packages are installed with uv: what two
 # environments share (torch) is downloaded once and hard-linked. Quick when nothing changed.
 #   tools/trainers.sh [NAME...]     NAME: stubs trl verl (default: all)
 set -euo pipefail
@@ -16,7 +16,7 @@ requirements() {
     *) say "no such environment: $1"; exit 2 ;;
   esac
 }
-alone() { case $1 in verl) echo openrlhf==0.11.2 ;; esac; } # without what it depends on: its client code needs none of it
+alone() { case $1 in verl) echo openrlhf==0.11.2 ;; esac; } # without its dependencies: its client code needs none of them
 folders() {
   case $1 in
     verl) echo tests/trainers/verl tests/trainers/compat ;;
@@ -35,13 +35,13 @@ environment() {
   [ "$(cat "$venv/.setup" 2>/dev/null)" = "$want" ] && return 0
   say "installing $(requirements "$name" | head -2 | tr '\n' ' ')into $venv"
   uv venv -q --clear --python "$python" "$venv"
-  # shellcheck disable=SC2046 # words are wanted
+  # shellcheck disable=SC2046 # word splitting is intended
   uv pip install -q --python "$venv/bin/python" "${test_tools[@]}" $(requirements "$name")
   [ -z "$(alone "$name")" ] || uv pip install -q --no-deps --python "$venv/bin/python" "$(alone "$name")"
   echo "$want" > "$venv/.setup"
 }
 
-# The trainers' Python is that of the main environment, and at most 3.12: verl takes none above it.
+# The trainers use the Python of the main environment, at most 3.12: verl supports no later one.
 python=$PWD/.venv/bin/python
 "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' || python=3.12
 [ $# -gt 0 ] || set -- stubs trl verl

@@ -1,10 +1,11 @@
-"""Carry a Dockerfile out without Docker: each stage in a debootstrapped chroot, as root on a Debian host.
+"""Execute a Dockerfile without Docker: each stage in a debootstrapped chroot, as root on a Debian host.
 
     python deploy/docker/without_docker.py FOLDER [NAME=VALUE...]
 
-FOLDER/0, FOLDER/1 … are the stages' roots; the last is the image. For machines that have no engine: it shows
-that every RUN and COPY holds. Layers, HEALTHCHECK and ENTRYPOINT are not what it shows; ENV and USER go into
-FOLDER/environment for whoever runs something in it.
+FOLDER/0, FOLDER/1 … are the stages' roots; the last is the image. For machines without a container engine: it shows
+that
+every RUN and COPY works. Layers, HEALTHCHECK and ENTRYPOINT are not covered; ENV and USER are written to
+FOLDER/environment for running something in the image.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SUITE = re.compile(r"debian:([a-z]+)-slim")
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """(WORD, rest) in order, comments dropped and lines joined."""
+    """Yield (WORD, rest) in order, without comments and with continued lines joined."""
     joined = re.sub(r"\\\n", " ", "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")))
     for line in filter(None, map(str.strip, joined.splitlines())):
         word, _, rest = line.partition(" ")

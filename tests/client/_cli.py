@@ -8,7 +8,7 @@ REFERENCE = {"mode": "number", "gold": "7", "extract": "hash4"}
 
 
 class Ran(NamedTuple):
-    """What a run of the command line left."""
+    """The exit code and output of one command."""
 
     code: int
     out: str
@@ -16,7 +16,7 @@ class Ran(NamedTuple):
 
 
 def row(text: str = "#### 7", **more: Any) -> dict[str, Any]:
-    """A row whose gold is 7."""
+    """Return a row with gold 7."""
     return {
         "verifier": "exact",
         "completion": text,
@@ -31,5 +31,5 @@ def lines(path: str) -> list[dict[str, Any]]:
 
 
 def write(path: str, rows: list[Any]) -> None:
-    """Write rows as JSONL; strings as they stand."""
+    """Write rows as JSONL; strings are written unchanged."""
     Path(path).write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in rows))

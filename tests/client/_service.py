@@ -1,4 +1,4 @@
-"""A small real HTTP service: uvicorn in a thread, the exact verifier behind it, faults on demand."""
+"""A small real HTTP service: uvicorn in a thread with the exact verifier, and scripted faults."""
 
 import asyncio
 import hashlib
@@ -44,22 +44,36 @@ def judge(item: dict[str, Any]) -> dict[str, Any]:
         }
     outcome = outcome_of(reward=said.reward, score=said.score).value
     told = {"explanation": said.explanation} if explain else {}
-    return base | told | {
-        "reward": said.reward, "score": said.score, "outcome": outcome, "reason": said.reason,
-        "extracted": said.extracted, "span": said.span, "message": said.message,
-    }  # fmt: skip
+    return (
+        base
+        | told
+        | {
+            "reward": said.reward,
+            "score": said.score,
+            "outcome": outcome,
+            "reason": said.reason,
+            "extracted": said.extracted,
+            "span": said.span,
+            "message": said.message,
+        }
+    )
 
 
 def null(item: dict[str, Any], code: str) -> dict[str, Any]:
     error = {"code": code, "message": "later", "retryable": True}
     return {
-        "id": item["id"], "reward": None, "score": None, "outcome": "no_verdict", "reason": code, "error": error,
+        "id": item["id"],
+        "reward": None,
+        "score": None,
+        "outcome": "no_verdict",
+        "reason": code,
+        "error": error,
         "verifier": "exact@1",
-    }  # fmt: skip
+    }
 
 
 class Service:
-    """Answers like the real one. `script` holds faults for the next requests; `requests` keeps bodies."""
+    """Answers like the real service. `script` lists faults for the next requests; `requests` records bodies."""
 
     def __init__(self) -> None:
         self.reset()
@@ -160,7 +174,7 @@ async def fault_response(fault: Any, send: Send) -> None:
 
 
 class Running:
-    """A service on a port of its own."""
+    """A running service on its own port."""
 
     def __init__(self, service: Service, port: int = 0) -> None:
         self.service = service

@@ -15,7 +15,7 @@ from ._service import Running, Service
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Running]]:
-    """Starts services; all are stopped at the end."""
+    """Return a function that starts services; all are stopped at the end."""
     running: list[Running] = []
 
     def begin(port: int = 0) -> Running:
@@ -37,14 +37,14 @@ def running() -> Iterator[Running]:
 
 @pytest.fixture
 def service(running: Running) -> Running:
-    """One service, as new."""
+    """The shared service, reset to its initial state."""
     running.service.reset()
     return running
 
 
 @pytest.fixture
 def assay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ran]:
-    """`assay ARGUMENTS`, in a folder of its own."""
+    """Run `assay ARGUMENTS` in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "200")

@@ -1,4 +1,4 @@
-"""Requests cut from a flow: bounded, in order, groups whole."""
+"""Cutting items into requests: bounded, in order, with whole groups."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ flows = st.lists(st.builds(One, st.sampled_from([None, "a", "b", "c"]), st.integ
 
 
 @given(flows, st.integers(1, 8), st.integers(20, 200))
-def test_nothing_is_lost_doubled_or_reordered(items: list[One], most: int, weight: int) -> None:
+def test_chunks_keep_every_item_once_and_in_order(items: list[One], most: int, weight: int) -> None:
     cut = list(chunks(items, max_items=most, max_bytes=weight))
     assert [item for chunk in cut for item in chunk] == items
     assert all(len(chunk) <= most for chunk in cut)
@@ -26,7 +26,7 @@ def test_nothing_is_lost_doubled_or_reordered(items: list[One], most: int, weigh
 
 
 @given(flows)
-def test_a_gathered_group_is_split_only_if_it_is_too_large_alone(items: list[One]) -> None:
+def test_a_group_is_split_only_if_it_alone_exceeds_the_limit(items: list[One]) -> None:
     cut = list(chunks(gathered(items), max_items=8, max_bytes=300))
     for group in ("a", "b", "c"):
         members = [item for item in items if item.group == group]

@@ -1,4 +1,4 @@
-"""`assay check`, `verifiers`, `demo`, and the frame that holds the commands."""
+"""`assay check`, `verifiers`, `demo`, and the root of the command line."""
 
 import json
 import subprocess
@@ -23,14 +23,14 @@ Assay = Callable[..., Ran]
 NO_GOLD = {"mode": "number", "gold": "", "extract": "whole"}
 
 
-def test_all_as_expected(assay: Assay, service: Running) -> None:
+def test_check_passes_if_all_rows_agree(assay: Assay, service: Running) -> None:
     rows = [row(expected=1), row("", expected=0.0000001), row(reference=NO_GOLD, expected="refused"), row("unlabelled")]
     write("cases.jsonl", rows)
     ran = assay("check", "cases.jsonl", "--server", service.url)
     assert (ran.code, ran.out) == (0, "3/3\n")
 
 
-def test_what_differs_is_printed_and_the_share_is_last(assay: Assay, service: Running) -> None:
+def test_check_prints_rows_that_differ_and_the_share_last(assay: Assay, service: Running) -> None:
     write("cases.jsonl", [row(expected=1)] * 3 + [row("#### 8", id="odd", expected=1)])
     ran = assay("check", "cases.jsonl", "--server", service.url)
     assert ran.code == 1 and ran.out.splitlines()[-1] == "3/4"
@@ -40,7 +40,7 @@ def test_what_differs_is_printed_and_the_share_is_last(assay: Assay, service: Ru
 
 
 @pytest.mark.parametrize("rows", [[row()], [row(expected="right")], [row(expected=True)], [row(expected=[])]])
-def test_nothing_to_check_is_no_success(assay: Assay, service: Running, rows: list[Any]) -> None:
+def test_check_without_expected_rows_fails(assay: Assay, service: Running, rows: list[Any]) -> None:
     write("cases.jsonl", rows)
     assert assay("check", "cases.jsonl", "--server", service.url).code == 2
 
@@ -51,11 +51,21 @@ LOST = {"reward": None, "error": {"code": "worker_lost"}}
 
 @pytest.mark.parametrize(
     ("expected", "result", "right"),
-    [(1, {"reward": 1.0000001}, True), (1, {"reward": 0.99999}, False), (0, LOST, False), (None, LOST, True),
-     (None, REFUSED, True), (None, {"reward": 0}, False), ("refused", REFUSED, True), ("refused", LOST, False),
-     ("refused", {"reward": 0}, False), ([0, "refused"], REFUSED, True), ([0, 0.5], {"reward": 0.5}, True),
-     ([0, 1], LOST, False)],
-)  # fmt: skip
+    [
+        (1, {"reward": 1.0000001}, True),
+        (1, {"reward": 0.99999}, False),
+        (0, LOST, False),
+        (None, LOST, True),
+        (None, REFUSED, True),
+        (None, {"reward": 0}, False),
+        ("refused", REFUSED, True),
+        ("refused", LOST, False),
+        ("refused", {"reward": 0}, False),
+        ([0, "refused"], REFUSED, True),
+        ([0, 0.5], {"reward": 0.5}, True),
+        ([0, 1], LOST, False),
+    ],
+)
 def test_agreement(expected: Any, result: dict[str, Any], right: bool) -> None:
     assert agrees(expected, result) == right
 
@@ -107,20 +117,26 @@ def test_a_field_is_a_near_miss_of_itself_only(field: str) -> None:
 @pytest.mark.parametrize(
     "name", ["expected", "kind", "why", "source", "answer", "question", "level", "idx", "stop", "prefix", "x", ""]
 )
-def test_columns_of_ones_own(name: str) -> None:
+def test_other_columns_are_accepted(name: str) -> None:
     assert near_miss(name) is None
 
 
 @pytest.mark.parametrize(
     ("left", "right", "room", "near"),
-    [("abcd", "abdc", 1, True), ("abcd", "abc", 1, True), ("abcd", "abxd", 1, True), ("abcd", "axxd", 1, False),
-     ("abcd", "abcdef", 1, False), ("abcd", "badc", 2, True)],
-)  # fmt: skip
-def test_edits(left: str, right: str, room: int, near: bool) -> None:
+    [
+        ("abcd", "abdc", 1, True),
+        ("abcd", "abc", 1, True),
+        ("abcd", "abxd", 1, True),
+        ("abcd", "axxd", 1, False),
+        ("abcd", "abcdef", 1, False),
+        ("abcd", "badc", 2, True),
+    ],
+)
+def test_edit_distance(left: str, right: str, room: int, near: bool) -> None:
     assert within(left, right, room) == near
 
 
-def test_untrusted_text_never_reaches_the_terminal() -> None:
+def test_control_characters_are_escaped() -> None:
     assert escape("a\x1b]0;x\x07\n\u202eb\r") == "a\\x1b]0;x\\x07\n\\u202eb\\x0d"
     assert one_line("a\nb") == "a\\nb" and len(one_line("x" * 999)) == 201
 
@@ -134,7 +150,7 @@ def test_quantiles_are_within_a_twentieth() -> None:
     assert Quantiles().at(0.5) is None
 
 
-def test_explain_says_why(assay: Assay, service: Running) -> None:
+def test_explain_prints_the_reason(assay: Assay, service: Running) -> None:
     reference = json.dumps(row()["reference"])
     ran = assay("explain", "exact", "so\n#### 7", "--reference", reference, "--server", service.url)
     assert ran.code == 0 and "reward 1" in ran.out and "⟦7⟧" in ran.out

@@ -1,4 +1,4 @@
-"""`--resume`: no row lost, none doubled, nothing mixed; JSONL and Parquet."""
+"""`--resume` loses and repeats no row and mixes no versions; JSONL and Parquet."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def plain(path: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def half(assay: Assay, service: Running) -> list[dict[str, Any]]:
-    """Rows of which some are scored, and a torn line after them."""
+    """Return rows of which some are scored, followed by an incomplete line."""
     rows = [row(f"#### {n % 9}", id=f"r{n}") for n in range(40)]
     write("in.jsonl", rows[:15])
     assay("score", "in.jsonl", "-o", "out.jsonl", "--server", service.url)
@@ -34,28 +34,28 @@ def half(assay: Assay, service: Running) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_torn_tail_is_cut_and_the_rest_is_scored(assay: Assay, service: Running, half: list[Any]) -> None:
+def test_resume_removes_an_incomplete_line_and_scores_the_rest(assay: Assay, service: Running, half: list[Any]) -> None:
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--resume", "--server", service.url)
     assert ran.code == 0 and plain("out.jsonl") == half
     assert sum(len(request["items"]) for request in service.service.requests) == 25
     assert " 40 " in ran.err.splitlines()[-1]
 
 
-def test_resuming_what_is_finished_changes_nothing(assay: Assay, service: Running, half: list[Any]) -> None:
+def test_resuming_a_finished_run_changes_nothing(assay: Assay, service: Running, half: list[Any]) -> None:
     assay("score", "in.jsonl", "-o", "out.jsonl", "--resume", "--server", service.url)
     before = Path("out.jsonl").read_bytes()
     assert assay("score", "in.jsonl", "-o", "out.jsonl", "--resume", "--server", service.url).code == 0
     assert Path("out.jsonl").read_bytes() == before
 
 
-def test_resuming_nothing_starts_at_the_beginning(assay: Assay, service: Running) -> None:
+def test_resuming_without_output_starts_at_the_beginning(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row()])
     assert assay("score", "in.jsonl", "-o", "out.jsonl", "--resume", "--server", service.url).code == 0
     assert len(lines("out.jsonl")) == 1
 
 
 @pytest.mark.parametrize("change", [{"completion": "other"}, {"id": "other"}, {"reference": {}}, {"extra": 1}])
-def test_a_changed_input_is_refused_untouched(
+def test_a_changed_input_is_refused_and_the_output_unchanged(
     assay: Assay, service: Running, half: list[dict[str, Any]], change: dict[str, Any]
 ) -> None:
     half[7].update(change)
@@ -66,7 +66,7 @@ def test_a_changed_input_is_refused_untouched(
     assert Path("out.jsonl").read_bytes() == before
 
 
-def test_a_shorter_input_and_another_form_are_refused(assay: Assay, service: Running, half: list[Any]) -> None:
+def test_a_shorter_input_and_a_changed_slim_are_refused(assay: Assay, service: Running, half: list[Any]) -> None:
     write("short.jsonl", half[:5])
     assert assay("score", "short.jsonl", "-o", "out.jsonl", "--resume", "--server", service.url).code == 2
     assert assay("score", "in.jsonl", "-o", "out.jsonl", "--resume", "--slim", "--server", service.url).code == 2
@@ -118,7 +118,7 @@ def test_a_killed_run_is_completed(assay: Assay, service: Running) -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Parts of one chunk each."""
+    """Use parts of one chunk each."""
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr("assay.cli.parquet_output.PART_ROWS", 1)
     monkeypatch.setattr("assay.client.chunks.CHUNK_ITEMS", 1)

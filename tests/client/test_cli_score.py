@@ -1,4 +1,4 @@
-"""`assay score`: every row comes back as it was, with its result, in order."""
+"""`assay score` writes every row unchanged with its result, in order."""
 
 import json
 from collections.abc import Callable
@@ -39,14 +39,14 @@ def test_from_a_pipe_to_a_pipe(assay: Assay, service: Running) -> None:
     assert "exact@1" in ran.err and "1 rows" in ran.err
 
 
-def test_slim_leaves_the_large_members_out(assay: Assay, service: Running) -> None:
+def test_slim_omits_the_large_members(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row(id="a", prompt="p", step=3, note=[1, 2])])
     assay("score", "in.jsonl", "-o", "out.jsonl", "--slim", "--server", service.url)
     (line,) = lines("out.jsonl")
     assert list(line) == ["verifier", "id", "step", "note", "result"]
 
 
-def test_an_old_result_gives_way(assay: Assay, service: Running) -> None:
+def test_an_existing_result_is_replaced(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row(result={"reward": 5}, id="a")])
     assay("score", "in.jsonl", "-o", "out.jsonl", "--server", service.url)
     assert Path("out.jsonl").read_text().count('"result"') == 1
@@ -60,7 +60,7 @@ def test_ids_may_repeat_or_be_absent(assay: Assay, service: Running) -> None:
     assert [(result["id"], result["reward"]) for result in results] == [("a", 1), ("a", 0), ("2", 1), ("3", 1)]
 
 
-def test_extra_columns_do_not_travel(assay: Assay, service: Running) -> None:
+def test_extra_columns_are_not_sent(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row(expected=1, kind="k", why="w", source="s", answer=7, difficulty=[3])])
     assert assay("score", "in.jsonl", "--server", service.url).code == 0
     assert set(service.service.requests[0]["items"][0]) == {"id", "verifier", "completion", "reference"}
@@ -73,9 +73,26 @@ def test_a_run_label_for_rows_without_one(assay: Assay, service: Running) -> Non
     assert 25 < service.service.requests[0]["deadline_s"] <= 30
 
 
-NEAR = ["completions", "Completion", "compeltion", "complettion", "references", "refrence", "verifer", "Verifier",
-        "ids", "ID", "group_", "finalstate", "final-state", "score", "promt", "truncate", "option",
-        "completion_id"]  # fmt: skip
+NEAR = [
+    "completions",
+    "Completion",
+    "compeltion",
+    "complettion",
+    "references",
+    "refrence",
+    "verifer",
+    "Verifier",
+    "ids",
+    "ID",
+    "group_",
+    "finalstate",
+    "final-state",
+    "score",
+    "promt",
+    "truncate",
+    "option",
+    "completion_id",
+]
 
 
 @pytest.mark.parametrize("name", NEAR)
@@ -87,7 +104,7 @@ def test_a_near_miss_of_a_field_is_an_error(assay: Assay, service: Running, name
 
 
 @pytest.mark.parametrize("name", ["response", "output", "generation"])
-def test_another_tools_word_for_a_missing_field(assay: Assay, service: Running, name: str) -> None:
+def test_a_synonym_of_a_missing_field_is_an_error(assay: Assay, service: Running, name: str) -> None:
     whole = row()
     whole[name] = whole.pop("completion")
     write("in.jsonl", [whole])
@@ -95,13 +112,24 @@ def test_another_tools_word_for_a_missing_field(assay: Assay, service: Running, 
     assert ran.code == 2 and name in ran.err and "completion" in ran.err
 
 
-BAD = ["[1]", "3", "null", "{", '{"a":1}}', '{"a":NaN}', '{"a":1,"a":2}', '{"reference":{"a":1,"a":2}}',
-       "{'a':1}", '{"id":5}',
-       '{"a":"\x01"}', '{"a":' + "[" * 5000 + "]" * 5000 + "}"]  # fmt: skip
+BAD = [
+    "[1]",
+    "3",
+    "null",
+    "{",
+    '{"a":1}}',
+    '{"a":NaN}',
+    '{"a":1,"a":2}',
+    '{"reference":{"a":1,"a":2}}',
+    "{'a':1}",
+    '{"id":5}',
+    '{"a":"\x01"}',
+    '{"a":' + "[" * 5000 + "]" * 5000 + "}",
+]
 
 
 @pytest.mark.parametrize("line", BAD, ids=lambda line: line[:20])
-def test_a_row_that_cannot_be_used_names_its_line(assay: Assay, service: Running, line: str) -> None:
+def test_an_invalid_row_is_reported_with_its_line(assay: Assay, service: Running, line: str) -> None:
     write("in.jsonl", [row(), "", row(), line, row()])
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--server", service.url)
     assert ran.code == 2 and "in.jsonl:4:" in ran.err
@@ -113,20 +141,20 @@ def test_bytes_that_are_not_utf8(assay: Assay, service: Running) -> None:
     assert "UTF-8" in assay("score", "in.jsonl", "--server", service.url).err
 
 
-def test_a_lone_surrogate_passes_as_it_stands(assay: Assay, service: Running) -> None:
+def test_a_lone_surrogate_in_a_row_is_preserved(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row("\ud800 #### 7")])
     assert assay("score", "in.jsonl", "-o", "out.jsonl", "--server", service.url).code == 0
     assert "\\ud800" in Path("out.jsonl").read_text()
 
 
-def test_a_faulty_item_costs_only_itself(assay: Assay, service: Running) -> None:
+def test_a_faulty_item_affects_only_its_own_result(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row(), row(reference={"mode": "number", "gold": "", "extract": "whole"}), row()])
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--server", service.url)
     assert ran.code == 0 and "invalid_reference" in ran.err
     assert [line["result"]["reward"] for line in lines("out.jsonl")] == [1, None, 1]
 
 
-def test_retryable_nulls_are_said_by_the_exit_code(assay: Assay, service: Running) -> None:
+def test_retryable_nulls_set_the_exit_code(assay: Assay, service: Running) -> None:
     write("in.jsonl", [row()])
     service.service.script.append(lambda item: null(item, "worker_lost"))
     ran = assay("score", "in.jsonl", "--server", service.url)
@@ -135,21 +163,26 @@ def test_retryable_nulls_are_said_by_the_exit_code(assay: Assay, service: Runnin
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [(["missing.jsonl"], "missing.jsonl"), (["in.jsonl", "-o", "in.jsonl"], "overwrite"), (["-", "--resume"],
-    "--resume"),
-     (["in.jsonl", "--resume"], "--resume"), (["in.jsonl", "-o", "no/where.jsonl"], "no/where"),
-     (["in.jsonl", "--server", "gopher://x"], "gopher"), (["in.jsonl", "--deadline", "-1"], "deadline"),
-     (["in.jsonl", "--server", "http://x", "--verifiers", "m.py"], "--verifiers")],
-)  # fmt: skip
-def test_options_that_cannot_work(assay: Assay, arguments: list[str], word: str) -> None:
+    [
+        (["missing.jsonl"], "missing.jsonl"),
+        (["in.jsonl", "-o", "in.jsonl"], "overwrite"),
+        (["-", "--resume"], "--resume"),
+        (["in.jsonl", "--resume"], "--resume"),
+        (["in.jsonl", "-o", "no/where.jsonl"], "no/where"),
+        (["in.jsonl", "--server", "gopher://x"], "gopher"),
+        (["in.jsonl", "--deadline", "-1"], "deadline"),
+        (["in.jsonl", "--server", "http://x", "--verifiers", "m.py"], "--verifiers"),
+    ],
+)
+def test_invalid_options_are_refused(assay: Assay, arguments: list[str], word: str) -> None:
     write("in.jsonl", [row()])
     ran = assay("score", *arguments)
     assert ran.code == 2 and word in ran.err
     assert lines("in.jsonl") == [row()]
 
 
-def test_a_dead_service_is_unfinished_not_zero(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.client.endpoints.FIRST_REST_S", 0.001)
+def test_a_dead_service_leaves_rows_unfinished_not_zero(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.client.endpoints.FIRST_BACKOFF_S", 0.001)
     write("in.jsonl", [row()])
     ran = assay("score", "in.jsonl", "-o", "out.jsonl", "--server", "http://127.0.0.1:9")
     assert ran.code == 3 and "no answer" in ran.err and Path("out.jsonl").read_text() == ""

@@ -1,4 +1,4 @@
-"""What a client promises whatever the transport."""
+"""Behaviour of the client that does not depend on the transport."""
 
 import asyncio
 import json
@@ -32,12 +32,12 @@ def bodies(items: list[Any]) -> list[bytes]:
     return [item.body() for item in encode_items(items)]
 
 
-def test_the_public_surface_is_what_it_says() -> None:
+def test_the_public_surface_matches_all() -> None:
     public = {name for name in vars(assay.client) if not name.startswith("_") and name[0].isupper()}
     assert public == set(assay.client.__all__) == set(sorted(assay.client.__all__))
 
 
-def test_an_id_that_no_answer_could_echo_is_named() -> None:
+def test_an_id_with_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(RequestRefused, match=r"items\[1\].id"):
         encode_items([{"id": "a"}, {"id": "\ud800"}])
 
@@ -54,7 +54,7 @@ def test_ids_are_set_before_chunking() -> None:
     "items",
     [[{"id": "a"}, {"id": "a"}], [{"id": "1"}, {}], [{"id": 5}], [3], [{"x": {1, 2}}], [{"x": float("nan")}]],
 )
-def test_refused_before_it_is_sent(items: list[Any]) -> None:
+def test_invalid_items_are_refused_before_sending(items: list[Any]) -> None:
     memory = MemoryTransport(right)
     with Client(transport=memory) as client, pytest.raises(RequestRefused):
         client.score(items)
@@ -67,17 +67,17 @@ def test_a_refusal_never_echoes_the_completion() -> None:
     assert "CANARY" not in str(fault.value) + repr(fault.value.problem)
 
 
-def test_integers_of_any_size_pass_exactly() -> None:
+def test_integers_of_any_size_stay_exact() -> None:
     reference = {"gold": 2**84, "x": [10**40, 0.1]}
     assert json.loads(bodies([{"reference": reference}])[0])["reference"] == reference
 
 
-def test_a_lone_surrogate_travels_as_its_escape() -> None:
+def test_a_lone_surrogate_is_sent_as_its_escape() -> None:
     body = bodies([{"completion": "a\ud800é"}])[0]
     assert b"\\ud800" in body and json.loads(body)["completion"] == "a\ud800é"
 
 
-def test_a_model_travels_as_what_was_set() -> None:
+def test_only_set_fields_of_a_model_are_sent() -> None:
     fields = {"verifier": "exact", "completion": "x", "step": 3, "reference": {"mode": "string"}}
     assert json.loads(bodies([Item(**fields)])[0]) == {"id": "0", **fields}
 
@@ -88,7 +88,7 @@ def test_a_shared_reference_is_encoded_once() -> None:
     assert first.reference is second.reference
 
 
-def test_defaults_travel_once_and_the_item_wins() -> None:
+def test_defaults_are_sent_once_and_the_items_fields_win() -> None:
     memory = MemoryTransport(right)
     with Client(transport=memory) as client:
         client.score([{"verifier": "exact"}, {}], defaults={"verifier": "math", "run": "r"})
@@ -101,7 +101,7 @@ def test_no_verdict_is_none_and_never_zero() -> None:
     assert result.reward is None and result.outcome == "no_verdict" and result.error is not None
 
 
-def test_faults_can_be_rehearsed() -> None:
+def test_memory_transport_can_simulate_faults() -> None:
     calls = []
 
     async def flaky(item: dict[str, Any]) -> float:
@@ -123,7 +123,7 @@ def test_the_first_fault_ends_the_others() -> None:
         client.score([{} for _ in range(50)])
 
 
-def test_a_stream_that_is_left_early_leaves_nothing_behind() -> None:
+def test_leaving_a_stream_early_cancels_its_requests() -> None:
     with Client(transport=MemoryTransport(right), chunk_items=1) as client:
         stream = client.stream([{} for _ in range(5000)])
         assert next(stream).reward == 1.0
@@ -173,12 +173,12 @@ def test_an_unknown_scheme_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("options", [{"max_in_flight": 0}, {"url": []}, {"chunk_items": 0}, {"tries": 0}])
-def test_options_that_cannot_work(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         Client(**options)
 
 
-def test_the_body_is_the_contracts() -> None:
+def test_the_body_follows_the_contract() -> None:
     items = encode_items([{"completion": "x", "reference": {"a": 1}}])
     chunk = Chunk(items=items, deadline=Deadline(9), defaults=b'{"run":"r"}')
     body = json.loads(chunk.body(by_digest=frozenset()))

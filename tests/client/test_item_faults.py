@@ -1,4 +1,4 @@
-"""An item that holds too much: its neighbours are scored, and its completion gets a reward of 0."""
+"""Oversized items: their neighbours are scored, and a large completion gets a reward of 0."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def calling(arguments: Any) -> list[dict[str, Any]]:
 
 
 class RefusesLarge(MemoryTransport):
-    """A service that takes bodies of at most 2 kB."""
+    """A service that accepts bodies of at most 2 kB."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: 1.0)
@@ -66,7 +66,7 @@ async def test_a_reference_that_is_too_deep_gives_no_verdict_for_its_row_alone()
     assert results[1].error is not None and not results[1].error.retryable
 
 
-async def test_an_item_larger_than_a_request_is_settled_by_what_is_large() -> None:
+async def test_an_oversized_item_is_settled_by_its_large_part() -> None:
     transport = RefusesLarge()
     async with AsyncClient(transport=transport, max_bytes=1000) as client:
         rows = [item(), item("4" * 5000), item(prompt="4" * 5000)]
@@ -75,13 +75,13 @@ async def test_an_item_larger_than_a_request_is_settled_by_what_is_large() -> No
     assert [r.reason for r in results] == ["equal", "too_large", "invalid_item"]
 
 
-async def test_what_concerns_all_items_is_raised() -> None:
+async def test_a_refusal_of_the_whole_request_is_raised() -> None:
     async with AsyncClient("embedded:", lanes=1) as client:
         with pytest.raises(RequestRefused):
             await client.score([item(), item()], defaults={"verifyer": "exact"})
 
 
-async def test_no_items_no_results() -> None:
+async def test_an_empty_batch_has_no_results() -> None:
     async with AsyncClient("embedded:", lanes=1) as client:
         assert await client.score([]) == []
 

@@ -43,7 +43,7 @@ def test_results_come_in_the_order_of_the_items(service: Running) -> None:
     assert len(service.service.requests) > 10
 
 
-def test_a_group_travels_together(service: Running) -> None:
+def test_a_group_is_sent_together(service: Running) -> None:
     items = [item(group=f"g{n % 30}") for n in range(240)]
     with Client(service.url, chunk_items=50) as client:
         client.score(items)
@@ -52,7 +52,7 @@ def test_a_group_travels_together(service: Running) -> None:
         assert all(groups.count(group) == 8 for group in groups)
 
 
-def test_no_more_requests_at_once_than_asked_for(service: Running) -> None:
+def test_concurrent_requests_are_limited(service: Running) -> None:
     service.service.delay_s = 0.02
     with Client(service.url, chunk_items=1, max_in_flight=3) as client:
         client.score([item() for _ in range(12)])
@@ -85,13 +85,13 @@ def test_a_service_that_dies_in_the_middle_is_left_for_the_other(start: Callable
     assert first.service.requests and second.service.requests
 
 
-def test_nothing_there_is_an_error_not_a_reward() -> None:
+def test_an_unreachable_service_is_an_error_not_a_reward() -> None:
     with Client(unused_url(), tries=2) as client, pytest.raises(ServiceUnavailable):
         client.score_one(item())
 
 
 @pytest.mark.parametrize("fault", [500, 502, 503, 504, "cut"])
-def test_a_passing_fault_is_borne(service: Running, fault: Any) -> None:
+def test_a_transient_fault_is_retried(service: Running, fault: Any) -> None:
     service.service.script.append(fault)
     with Client(service.url) as client:
         assert rewards(client, [item(), item("#### 8")]) == [1.0, 0.0]
@@ -106,20 +106,20 @@ def test_retry_after_is_honoured(service: Running) -> None:
     assert time.monotonic() - start >= 1
 
 
-def test_a_storm_of_429_loses_nothing(service: Running) -> None:
+def test_many_429_responses_lose_no_item(service: Running) -> None:
     busy = (429, {"retry_after": "0"}, {"type": "x", "title": "busy", "status": 429})
     service.service.script.extend([busy] * 60)
     with Client(service.url, chunk_items=2) as client:
         assert rewards(client, [item() for _ in range(64)]) == [1.0] * 64
 
 
-def test_overload_that_outlasts_the_deadline(service: Running) -> None:
+def test_overload_beyond_the_deadline_is_raised(service: Running) -> None:
     service.service.script.extend([(429, {"retry_after": "60"}, {"type": "x", "title": "busy", "status": 429})] * 9)
     with Client(service.url) as client, pytest.raises(DeadlineExceeded):
         client.score([item()], deadline_s=0.5)
 
 
-def test_overload_says_how_deep_the_queue_is(service: Running) -> None:
+def test_overload_reports_the_queue_depth(service: Running) -> None:
     problem = {"type": "x", "title": "busy", "status": 429, "queue_depth": 12, "retry_after_s": 0.0}
     service.service.script.extend([(429, {}, problem)] * 500)
     with Client(service.url) as client, pytest.raises(Overloaded) as fault:
@@ -127,7 +127,7 @@ def test_overload_says_how_deep_the_queue_is(service: Running) -> None:
     assert fault.value.queue_depth == 12
 
 
-def test_the_deadline_travels_and_holds(service: Running) -> None:
+def test_the_deadline_is_sent_and_enforced(service: Running) -> None:
     with Client(service.url) as client:
         client.score([item()])  # the connection is there: what follows is the deadline's time alone
         service.service.delay_s = 5
@@ -148,10 +148,17 @@ def test_a_refusal_is_not_retried_and_names_the_field(service: Running) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>", b"{}", b'{"results":[]}', b'{"results":[{"id":"1","reward":1}]}', b'{"results":[1]}',
-     b'{"results":[{"id":"0","reward":1},{"id":"0","reward":1}]}', b'{"results":[{"id":"0","reward":1}'],
-)  # fmt: skip
-def test_an_answer_that_is_not_the_contracts(service: Running, body: bytes) -> None:
+    [
+        b"<html>",
+        b"{}",
+        b'{"results":[]}',
+        b'{"results":[{"id":"1","reward":1}]}',
+        b'{"results":[1]}',
+        b'{"results":[{"id":"0","reward":1},{"id":"0","reward":1}]}',
+        b'{"results":[{"id":"0","reward":1}',
+    ],
+)
+def test_an_answer_that_breaks_the_contract_is_a_protocol_error(service: Running, body: bytes) -> None:
     service.service.script.append(body)
     with Client(service.url) as client, pytest.raises(ProtocolError):
         client.score([item()])
@@ -165,7 +172,7 @@ def test_a_stream_yields_every_item_once(service: Running) -> None:
     assert {result.id for result in results if result.reward == 1} == {"7"}
 
 
-def test_a_cut_stream_is_asked_again_for_the_rest_only(service: Running) -> None:
+def test_a_cut_stream_is_resumed_for_missing_items_only(service: Running) -> None:
     line = b'{"id":"1","reward":1,"score":1,"outcome":"correct","reason":"equal","verifier":"x"}\n'
     service.service.script.append(line)
     with Client(service.url) as client:
@@ -173,7 +180,7 @@ def test_a_cut_stream_is_asked_again_for_the_rest_only(service: Running) -> None
     assert [sent["id"] for sent in service.service.requests[1]["items"]] == ["0"]
 
 
-def test_a_large_shared_reference_travels_once(service: Running) -> None:
+def test_a_large_shared_reference_is_uploaded_once(service: Running) -> None:
     large = {**REFERENCE, "gold": "7." + "0" * 5000}
     items = [item(reference=large) for _ in range(30)] + [item()]
     with Client(service.url, chunk_items=8) as client:
@@ -184,7 +191,7 @@ def test_a_large_shared_reference_travels_once(service: Running) -> None:
     assert service.service.uploads == 2
 
 
-def test_a_reference_that_is_always_forgotten_travels_inline(service: Running) -> None:
+def test_a_reference_that_is_repeatedly_lost_is_sent_inline(service: Running) -> None:
     large = {**REFERENCE, "gold": "7." + "0" * 5000}
     service.service.script.extend([lambda sent: null(sent, "unknown_reference")] * 2)
     with Client(service.url) as client:
@@ -192,14 +199,14 @@ def test_a_reference_that_is_always_forgotten_travels_inline(service: Running) -
     assert "gold" in service.service.requests[-1]["items"][0]["reference"]
 
 
-def test_sharing_can_be_switched_off(service: Running) -> None:
+def test_sharing_references_can_be_disabled(service: Running) -> None:
     large = {**REFERENCE, "gold": "7." + "0" * 5000}
     with Client(service.url, share_references=False) as client:
         assert rewards(client, [item(reference=large)] * 2) == [1.0, 1.0]
     assert service.service.uploads == 0
 
 
-def test_a_unix_socket(service: Running, tmp_path: Any) -> None:
+def test_a_unix_socket_url_works(service: Running, tmp_path: Any) -> None:
     import threading
 
     import uvicorn
@@ -221,7 +228,7 @@ def test_verifiers_are_listed(service: Running) -> None:
         assert [(info.name, info.version) for info in client.verifiers()] == [("exact", 1)]
 
 
-async def test_the_asynchronous_face(service: Running) -> None:
+async def test_the_asynchronous_client(service: Running) -> None:
     async with AsyncClient(service.url) as client:
         assert [result.reward for result in await client.score([item(), item("")])] == [1.0, 0.0]
         assert (await client.score_one(item(id="x"))).id == "x"

@@ -89,7 +89,7 @@ def test_unknown_and_ill_typed_fields_are_errors(fields: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_reference_has_a_schema_that_says_what_it_is(model: type[Any]) -> None:
+def test_every_reference_has_a_documented_schema(model: type[Any]) -> None:
     schema = model.model_json_schema(by_alias=True)
     assert schema["additionalProperties"] is False and schema["description"]
     json.dumps(schema)
@@ -99,7 +99,7 @@ def test_every_reference_has_a_schema_that_says_what_it_is(model: type[Any]) -> 
     ("reward", "score", "outcome"),
     [(None, None, "no_verdict"), (0.5, None, "shaped"), (1, 1, "correct"), (0, 0, "incorrect"), (0.5, 0.5, "partial")],
 )
-def test_an_outcome_is_what_reward_and_score_amount_to(reward: float | None, score: float | None, outcome: str) -> None:
+def test_the_outcome_follows_from_reward_and_score(reward: float | None, score: float | None, outcome: str) -> None:
     assert outcome_of(reward=reward, score=score) is Outcome(outcome)
 
 

@@ -1,4 +1,4 @@
-"""The generated protobuf modules are those of service/proto/assay.proto, and mirror the models."""
+"""The generated protobuf modules match service/proto/assay.proto and the models."""
 
 import math
 import subprocess
@@ -16,7 +16,7 @@ from assay.service.rpc.results import result
 ROOT = Path(__file__).parents[2]
 
 
-def test_generated_is_committed(tmp_path: Path) -> None:
+def test_generated_modules_are_committed(tmp_path: Path) -> None:
     subprocess.run([ROOT / "tools/proto.sh", tmp_path], check=True)
     for name in ("assay_pb2.py", "assay_pb2.pyi"):
         assert (tmp_path / name).read_text() == (ROOT / "client/assay/contract" / name).read_text()
@@ -26,18 +26,18 @@ def stem(name: str) -> str:
     return name.removesuffix("_json")
 
 
-def test_every_field_of_an_item_has_its_place() -> None:
+def test_every_field_of_an_item_is_in_the_proto() -> None:
     names = {stem(name) for name in pb.Item.DESCRIPTOR.fields_by_name}
     assert set(ITEM_FIELDS) <= names | {"completion", "prompt"}
 
 
-def test_every_field_of_a_result_has_its_place() -> None:
+def test_every_field_of_a_result_is_in_the_proto() -> None:
     names = {stem(name) for name in pb.Result.DESCRIPTOR.fields_by_name}
     inside = {"reward", "score", "outcome", "error"}  # of `verdict` and `no_verdict`
     assert set(Result.model_fields) - inside <= names
 
 
-def test_no_verdict_is_nan_to_a_reader_who_does_not_look() -> None:
+def test_no_verdict_reads_as_nan_by_default() -> None:
     frame = ResultFrame(
         id="a",
         reward=None,

@@ -1,4 +1,4 @@
-"""Files of records, and a client on the embedded engine of the tests' own."""
+"""Files of records, and a client of a shared embedded engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
-    """Write records as JSON lines; text stands as it is."""
+    """Write records as JSON lines; strings are written unchanged."""
 
     def lines(records: Iterable[Any], name: str = "data.jsonl") -> Path:
         path = tmp_path / name
@@ -27,7 +27,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def rows_of(converter: str, *records: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
-    """The rows of records; a fault fails the test."""
+    """Return the rows of records; a fault fails the test."""
 
     def fault(record: Record, why: str) -> None:
         raise AssertionError(why)
@@ -37,7 +37,7 @@ def rows_of(converter: str, *records: dict[str, Any], **options: Any) -> list[di
 
 
 def faults_of(converter: str, path: Path) -> tuple[int, list[tuple[int, str]]]:
-    """Rows that came through, and (place, why) of those left out."""
+    """Return the converted rows, and (place, reason) of the skipped records."""
     left_out: list[tuple[int, str]] = []
     rows = convert(read([path]), find(converter), Options(), lambda record, why: left_out.append((record.place, why)))
     return sum(1 for _ in rows), left_out

@@ -1,5 +1,4 @@
-# ruff: noqa: E501
-"""After the run: what changed, pass@k, and what is kept for the next stage."""
+"""Commands after a run: diff and rescore, pass@k, curation."""
 
 from __future__ import annotations
 
@@ -69,19 +68,19 @@ def test_diff_groups_what_changed(write: Write, assay: Callable[..., tuple[int, 
     assert code == 1 and "3 verdicts compared: 2 changed" in said and "correct (equal) → incorrect (unequal)" in said
 
 
-def test_diff_of_other_rows_says_so(write: Write, assay: Callable[..., tuple[int, str]]) -> None:
+def test_diff_of_different_rows_is_refused(write: Write, assay: Callable[..., tuple[int, str]]) -> None:
     code, said = assay("diff", write([rollout("a", 1.0)], "a.jsonl"), write([rollout("b", 1.0)], "b.jsonl"))
     assert code == 2 and "different rows" in said
 
 
-def test_a_change_under_an_equal_key_is_no_change_of_version() -> None:
+def test_a_change_under_an_equal_key_is_reported_as_unstable() -> None:
     changes = Changes()
     changes.add("a", result(1.0, item_key="k"), result(0.0, item_key="k"))
     changes.add("b", result(1.0, item_key="k"), result(0.0, item_key="l"))
     assert (changes.changed, changes.unstable) == (2, 1)
 
 
-def test_rescore_finds_the_verdicts_that_todays_verifiers_would_not_give(
+def test_rescore_reports_verdicts_that_changed(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     old = write([rollout("a", 1.0, "It is 4."), rollout("b", 1.0, "It is 5."), rollout("c", 0.0, "It is 4.")])
@@ -113,7 +112,7 @@ def test_slim_results_cannot_be_rescored(write: Write, assay: Callable[..., tupl
 
 
 @given(st.integers(1, 8), st.data())
-def test_pass_at_k_is_the_share_of_draws_with_a_right_one(n: int, data: st.DataObject) -> None:
+def test_pass_at_k_equals_the_share_of_draws_with_a_correct_sample(n: int, data: st.DataObject) -> None:
     c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
     draws = list(itertools.combinations([True] * c + [False] * (n - c), k))
     assert math.isclose(pass_at_k(n, c, k), sum(map(any, draws)) / len(draws))
@@ -133,7 +132,7 @@ def test_intervals_cover_the_mean_and_shrink() -> None:
     assert few[0] < 0.5 < few[1] and few[1] - few[0] > 3 * (many[1] - many[0])
 
 
-def test_samples_without_a_verdict_are_left_out_and_counted(
+def test_samples_without_a_verdict_are_excluded_and_counted(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     rows = [
@@ -149,7 +148,7 @@ def test_samples_without_a_verdict_are_left_out_and_counted(
     assert (first["pass"], second["pass"], second["prompts"]) == (0.25, 0.5, 2)
 
 
-def test_right_answers_vote_together_however_they_are_written(
+def test_correct_answers_count_as_one_answer_in_the_vote(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     samples = [("1/2", 1.0), ("0.5", 1.0), ("3", 0.0), ("3", 0.0), ("50%", 1.0)]
@@ -176,7 +175,7 @@ def test_groups_may_be_numbers_and_shaped_rewards_count(
 
 
 @pytest.mark.parametrize("command", ["passk", "diff", "rescore", "curate"])
-def test_results_that_are_none_are_no_verdict(
+def test_null_results_are_no_verdict(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path, command: str
 ) -> None:
     path = write([{**rollout("a", 1.0), "result": "oops"}, rollout("b", 1.0)])
@@ -200,14 +199,21 @@ def test_exactly_the_correct_solutions_of_gsm8k_are_kept(assay: Callable[..., tu
     assert sorted(line["completion"][0]["content"] for line in lines(tmp_path / "sft.jsonl")) == sorted(right)
 
 
-def test_what_is_unfit_to_learn_from_is_dropped_and_counted(
+def test_unsuitable_samples_are_dropped_and_counted(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     rows = [
-        rollout("a", 1.0, "It is 4."), rollout("a", 1.0, "It  is 4."), rollout("a", 0.0, "It is 5."), rollout("a", None, "?"),
-        rollout("b", 1.0, "cut 4", truncated=True), rollout("b", 1.0, "spam 4", verdict={"flags": ["answer_spam"]}),
-        rollout("b", 1.0, "word " * 50 + "4"), rollout("b", 1.0, "So, 4"), rollout("c", 1.0, "So, 4"), rollout("d", 0.0, "So, 9"),
-    ]  # fmt: skip
+        rollout("a", 1.0, "It is 4."),
+        rollout("a", 1.0, "It  is 4."),
+        rollout("a", 0.0, "It is 5."),
+        rollout("a", None, "?"),
+        rollout("b", 1.0, "cut 4", truncated=True),
+        rollout("b", 1.0, "spam 4", verdict={"flags": ["answer_spam"]}),
+        rollout("b", 1.0, "word " * 50 + "4"),
+        rollout("b", 1.0, "So, 4"),
+        rollout("c", 1.0, "So, 4"),
+        rollout("d", 0.0, "So, 9"),
+    ]
     report = tmp_path / "r.json"
     code, said = assay(
         "curate", write(rows), "--sft", tmp_path / "s.jsonl", "--band", "0.1:0.99", "--max-length", 20, "--json", report
@@ -232,7 +238,7 @@ def test_the_best_are_chosen_by_reward_then_length(
     assert [line["completion"][0]["content"] for line in lines(tmp_path / "s.jsonl")] == ["a b c 4", "4"]
 
 
-def test_pairs_are_of_one_prompt_and_alike_in_length(
+def test_pairs_share_a_prompt_and_have_similar_lengths(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     rows = [
@@ -249,7 +255,7 @@ def test_pairs_are_of_one_prompt_and_alike_in_length(
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_prompts_of_the_right_difficulty_in_every_shape(
+def test_prompts_in_the_band_are_written_in_every_format(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path, suffix: str
 ) -> None:
     rows = [rollout("easy", 1.0, "4"), rollout("mid", 0.0, "5"), rollout("easy", 1.0, "4."), rollout("mid", 1.0, "4")]
@@ -272,7 +278,7 @@ def test_prompts_of_the_right_difficulty_in_every_shape(
     "arguments",
     [[], ["--sft", "x", "--shape", "rows"], ["--sft", "x", "--band", "1:0"], ["--sft", "x", "--must-match", "("]],
 )
-def test_options_that_mean_nothing_are_refused(
+def test_invalid_curate_options_are_refused(
     write: Write,
     assay: Callable[..., tuple[int, str]],
     arguments: list[str],
@@ -283,10 +289,10 @@ def test_options_that_mean_nothing_are_refused(
     assert assay("curate", write([rollout("a", 1.0)]), *arguments)[0] == 2
 
 
-def test_lines_of_many_shapes_fit_one_parquet_file(
+def test_lines_with_different_fields_fit_one_parquet_file(
     write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
-    """A tool call after a thousand plain messages, references of several shapes, a lone surrogate: nothing is lost."""
+    """A tool call after a thousand plain messages, references of several types, a lone surrogate: nothing is lost."""
     parquet = pytest.importorskip("pyarrow.parquet")
     call = [
         {
@@ -317,7 +323,7 @@ def test_a_stream_cannot_be_read_twice(assay: Callable[..., tuple[int, str]], tm
     assert assay("curate", "-", "--sft", tmp_path / "s.jsonl")[0] == 2
 
 
-def test_no_text_stands_in_two_pairs(write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_no_text_is_used_in_two_pairs(write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
     rows = [rollout("a", 1.0, "4"), rollout("a", 1.0, " 4"), rollout("a", 0.0, "5"), rollout("a", 0.0, "5 ")]
     assert assay("curate", write(rows), "--preferences", tmp_path / "p.jsonl", "--pairs", 4)[0] == 0
     assert len(lines(tmp_path / "p.jsonl")) == 1

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""The audit finds what was spoiled, and leaves what is clean alone."""
+"""The audit finds faulty rows and does not report clean ones."""
 
 from __future__ import annotations
 
@@ -39,21 +39,26 @@ def program(n: int) -> Row:
     tests = [{"stdin": f"{a} {n}\n", "expected_stdout": f"{a * n + 1}\n"} for a in (2, 5, 9)]
     source = "a, b = map(int, input().split())\nprint(a * b + 1)"
     return {
-        "id": f"program-{n}", "verifier": "code", "prompt": f"Read a and {n}; print their product plus one. Variant {n}.",
-        "reference": {"language": "python", "mode": "stdio", "tests": tests}, "gold_completion": f"```python\n{source}\n```",
-    }  # fmt: skip
+        "id": f"program-{n}",
+        "verifier": "code",
+        "prompt": f"Read a and {n}; print their product plus one. Variant {n}.",
+        "reference": {"language": "python", "mode": "stdio", "tests": tests},
+        "gold_completion": f"```python\n{source}\n```",
+    }
 
 
 def choice(n: int) -> Row:
     options = [f"{n} apples", f"{n + 1} pears", f"{n + 2} plums"]
     return {
-        "id": f"choice-{n}", "verifier": "exact", "prompt": f"Which of these is {n + 1} pears, case {n}?",
+        "id": f"choice-{n}",
+        "verifier": "exact",
+        "prompt": f"Which of these is {n + 1} pears, case {n}?",
         "reference": {"mode": "choice", "gold": "B", "choices": options, "extract": "choice"},
-    }  # fmt: skip
+    }
 
 
 def published() -> list[Row]:
-    """Clean rows of real data."""
+    """Return clean rows of real data."""
     gsm = [json.loads(line) for line in (SHARED / "data/gsm8k_test.jsonl").read_text().splitlines()[:315]]
     bfcl = SHARED / "data/bfcl"
     questions, answers = (
@@ -122,7 +127,7 @@ SPOILS: dict[str, tuple[str, Callable[[Row], Row], set[str]]] = {
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="no ../shared here")
-def test_500_rows_of_which_50_are_spoiled_in_ten_ways() -> None:
+def test_audit_finds_50_faulty_rows_of_ten_kinds_among_500() -> None:
     rows, spoiled = published(), dict[str, set[str]]()
     by_start: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
@@ -140,8 +145,8 @@ def test_500_rows_of_which_50_are_spoiled_in_ten_ways() -> None:
     assert len(false_alarms) <= 0.01 * (len(rows) - len(spoiled)), false_alarms
 
 
-def test_a_gold_that_passes_now_and_then_is_flaky() -> None:
-    """Half of the runs fail: of eight, all alike once in 128 rows."""
+def test_a_gold_that_passes_only_sometimes_is_flaky() -> None:
+    """Half of the runs fail: all eight runs agree in one of 128 rows."""
     source = "import os\na, b = map(int, input().split())\nprint(a * b + 1 if os.urandom(1)[0] > 127 else 0)"
     rows = [with_code(changed(program(n), tests=program(n)["reference"]["tests"][:1]), source) for n in range(4)]
     report = run(rows, depth=Depth(repeats=8, mutants=False, degenerate=False))
@@ -160,8 +165,8 @@ def test_rows_of_the_same_prompt() -> None:
     assert found == [{"contradictory"}, {"duplicate"}, {"contradictory"}, {"duplicate"}, set()]
 
 
-def test_rows_are_told_apart_by_their_line() -> None:
-    """Names repeat in published sets: three rows of one name are three rows."""
+def test_rows_are_identified_by_line() -> None:
+    """Names repeat in published sets: three rows with one name count as three rows."""
     rows = [dict(changed(choice(n), gold="Q"), id="same") for n in range(3)] + [dict(choice(9), id="twice")] * 2
     report = run(rows)
     assert report.bad == 4 and dict(report.kinds()) == {"refused": 3, "duplicate": 1}
@@ -172,7 +177,7 @@ def test_pinned_versions_are_the_same_verifiers() -> None:
     assert "needs_checker" in kinds(run([pinned]), pinned["id"])
 
 
-def test_rows_that_pay_for_parts_are_not_gamed_by_a_part() -> None:
+def test_partial_credit_is_not_reported_as_gamed() -> None:
     row = changed(
         program(2),
         scoring="fraction",
@@ -182,7 +187,7 @@ def test_rows_that_pay_for_parts_are_not_gamed_by_a_part() -> None:
 
 
 @pytest.mark.parametrize("expect", ["calls", ["calls"], 5, None, {"calls": "none"}])
-def test_an_expectation_that_is_none_refuses_its_row_and_the_rest_goes_on(expect: Any) -> None:
+def test_a_null_expectation_refuses_only_its_row(expect: Any) -> None:
     row = {"id": "x", "verifier": "tool", "prompt": "Call.", "reference": {"tools": [{"name": "f"}], "expect": expect}}
     report = run([row, choice(1)])
     assert (report.rows, report.flagged()) == (2, {"x"}) and "refused" in kinds(report, "x")
@@ -200,12 +205,19 @@ def test_every_preset_can_be_audited() -> None:
     assert "refused" not in kinds(run([row]), "r1")
 
 
-def test_prompts_that_stand_in_a_test_set() -> None:
+def test_prompts_in_a_test_set_are_contaminated() -> None:
     long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     test_set = TestSet([f"Before. {long.upper()}, after!", "Short one?"])
-    rows = [dict(choice(n), id=name, prompt=prompt) for n, (name, prompt) in enumerate({
-        "inside": f"A tale: {long}; and more", "short": "short ONE", "clean": "one two three four five six seven eight nine ten",
-    }.items())]  # fmt: skip
+    rows = [
+        dict(choice(n), id=name, prompt=prompt)
+        for n, (name, prompt) in enumerate(
+            {
+                "inside": f"A tale: {long}; and more",
+                "short": "short ONE",
+                "clean": "one two three four five six seven eight nine ten",
+            }.items()
+        )
+    ]
     report = run(rows, test_set)
     assert [("contaminated" in kinds(report, name)) for name in ("inside", "short", "clean")] == [True, True, False]
 
@@ -217,14 +229,17 @@ def test_rows_near_a_limit_and_rows_that_need_trust() -> None:
     )
     test = "import solution, inspect\nassert 'return 2' in inspect.getsource(f) or f.__code__.co_argcount == 1\nassert f(1) == 2"
     trusting = {
-        "id": "trusting", "verifier": "code", "prompt": "Write f.", "gold_completion": "```python\ndef f(x):\n    return 2\n```",
+        "id": "trusting",
+        "verifier": "code",
+        "prompt": "Write f.",
+        "gold_completion": "```python\ndef f(x):\n    return 2\n```",
         "reference": {"language": "python", "mode": "asserts", "tests": [{"test_code": test}]},
-    }  # fmt: skip
+    }
     report = run([dict(slow, id="slow"), trusting], depth=Depth(repeats=1, mutants=False, degenerate=False))
     assert "near_limit" in kinds(report, "slow") and "needs_low_trust" in kinds(report, "trusting")
 
 
-def test_a_tolerance_that_the_row_forgot() -> None:
+def test_a_missing_tolerance_is_reported() -> None:
     row = changed(program(4), tests=[{"stdin": "1 4\n", "expected_stdout": "5.000000\n"}])
     row["prompt"] += " Answers within an absolute or relative error of 10^-6 are accepted."
     source = "a, b = map(int, input().split())\nprint(f'{a * b + 1:.6f}')"
@@ -240,7 +255,7 @@ def test_an_outage_is_not_the_rows_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (report.bad_share, report.unsure_share) == (0.0, 0.5)
 
 
-def test_reports_show_untrusted_text_and_obey_none_of_it() -> None:
+def test_reports_escape_untrusted_text() -> None:
     row = dict(changed(choice(1), gold="Q"), id="<script>alert(1)</script>\x1b[31m\u202e")
     report = run([row])
     page, data = as_html(report), json.loads(as_json(report))

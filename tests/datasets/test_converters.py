@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Every published shape becomes rows whose gold its own verifier accepts; faults are named, nothing is unpickled."""
+"""Every published format becomes rows whose gold is accepted; faults are reported, nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOLUTION = "a, b = map(int, input().split())\nprint(a + b)\n"
 
 
 def pickled(text: str) -> bytes:
-    """What `pickle.dumps` makes of a text (protocol 4), written by hand."""
+    """Return the output of `pickle.dumps` for a text (protocol 4), written by hand."""
     data = text.encode()
     return b"\x80\x04X" + len(data).to_bytes(4, "little") + data + b"\x94."
 
@@ -42,31 +42,83 @@ RECORDS: dict[str, dict[str, Any]] = {
     "gsm8k": {"question": "Two and two?", "answer": "2+2=<<2+2=4>>4\n#### 1,004"},
     "math": {"problem": "Half?", "solution": "So \\boxed{\\frac{1}{2}}.", "level": "Level 1", "type": "Algebra"},
     "humaneval": {
-        "task_id": "HumanEval/0", "prompt": "from typing import List\n\ndef f(x: List[int]) -> int:\n    \"\"\"sum\"\"\"\n",
-        "canonical_solution": "    return sum(x)\n", "test": "def check(candidate):\n    assert candidate([1, 2]) == 3\n", "entry_point": "f",
+        "task_id": "HumanEval/0",
+        "prompt": 'from typing import List\n\ndef f(x: List[int]) -> int:\n    """sum"""\n',
+        "canonical_solution": "    return sum(x)\n",
+        "test": "def check(candidate):\n    assert candidate([1, 2]) == 3\n",
+        "entry_point": "f",
     },
-    "mbpp": {"task_id": 2, "text": "Add.", "code": "def add(a, b):\n    return a + b", "test_list": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"], "test_setup_code": ""},
+    "mbpp": {
+        "task_id": 2,
+        "text": "Add.",
+        "code": "def add(a, b):\n    return a + b",
+        "test_list": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"],
+        "test_setup_code": "",
+    },
     "bfcl": {
-        "id": "simple_0", "question": [[{"role": "user", "content": "area?"}]],
-        "function": [{"name": "area", "parameters": {"type": "dict", "properties": {"base": {"type": "float"}, "unit": {"type": "string"}}, "required": ["base"]}}],
+        "id": "simple_0",
+        "question": [[{"role": "user", "content": "area?"}]],
+        "function": [
+            {
+                "name": "area",
+                "parameters": {
+                    "type": "dict",
+                    "properties": {"base": {"type": "float"}, "unit": {"type": "string"}},
+                    "required": ["base"],
+                },
+            }
+        ],
         "ground_truth": [{"area": {"base": [10, 10.0], "unit": ["m", ""]}}],
     },
-    "ifeval": {"key": 1000, "prompt": "Write without commas.", "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"], "kwargs": [{}, {"relation": "at least", "num_words": 5, "keyword": None}]},
-    "apps": {"problem_id": 7, "question": "Add.", "input_output": json.dumps(SUM), "solutions": json.dumps([SOLUTION]), "starter_code": ""},
+    "ifeval": {
+        "key": 1000,
+        "prompt": "Write without commas.",
+        "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
+        "kwargs": [{}, {"relation": "at least", "num_words": 5, "keyword": None}],
+    },
+    "apps": {
+        "problem_id": 7,
+        "question": "Add.",
+        "input_output": json.dumps(SUM),
+        "solutions": json.dumps([SOLUTION]),
+        "starter_code": "",
+    },
     "code_contests": {
-        "name": "1_A", "description": "Add.", "public_tests": {"input": ["1 2\n"], "output": ["3\n"]}, "private_tests": {"input": ["5 5\n"], "output": ["10\n"]},
-        "generated_tests": {"input": [], "output": []}, "solutions": {"language": [2, 3], "solution": ["int main(){}", SOLUTION]}, "time_limit": {"seconds": 2, "nanos": 0},
+        "name": "1_A",
+        "description": "Add.",
+        "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
+        "private_tests": {"input": ["5 5\n"], "output": ["10\n"]},
+        "generated_tests": {"input": [], "output": []},
+        "solutions": {"language": [2, 3], "solution": ["int main(){}", SOLUTION]},
+        "time_limit": {"seconds": 2, "nanos": 0},
     },
     "live_code_bench": {
-        "question_id": "x1", "question_content": "Add.", "starter_code": "", "metadata": "{}",
-        "public_test_cases": json.dumps([{"input": "1 2", "output": "3", "testtype": "stdin"}]), "private_test_cases": PRIVATE,
+        "question_id": "x1",
+        "question_content": "Add.",
+        "starter_code": "",
+        "metadata": "{}",
+        "public_test_cases": json.dumps([{"input": "1 2", "output": "3", "testtype": "stdin"}]),
+        "private_test_cases": PRIVATE,
     },
     "deep_math": {"question": "Half of one?", "final_answer": "\\frac{1}{2}", "difficulty": 1},
-    "verl": {"data_source": "openai/gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ability": "math", "reward_model": {"style": "rule", "ground_truth": "4"}, "extra_info": {"split": "train", "index": 3}},
+    "verl": {
+        "data_source": "openai/gsm8k",
+        "prompt": [{"role": "user", "content": "2+2?"}],
+        "ability": "math",
+        "reward_model": {"style": "rule", "ground_truth": "4"},
+        "extra_info": {"split": "train", "index": 3},
+    },
     "trl": {"prompt": [{"role": "user", "content": "2+2?", "tool_calls": None}], "answer": "4"},
-    "open_instruct": {"messages": [{"role": "user", "content": "Say hi, in capitals."}], "ground_truth": json.dumps({"func_name": "validate_uppercase"}), "dataset": "ifeval"},
-    "reasoning_gym": {"dataset": "chain_sum", "entry": {"question": "1 + 1?", "answer": "2", "metadata": {"source_index": 0}}},
-}  # fmt: skip
+    "open_instruct": {
+        "messages": [{"role": "user", "content": "Say hi, in capitals."}],
+        "ground_truth": json.dumps({"func_name": "validate_uppercase"}),
+        "dataset": "ifeval",
+    },
+    "reasoning_gym": {
+        "dataset": "chain_sum",
+        "entry": {"question": "1 + 1?", "answer": "2", "metadata": {"source_index": 0}},
+    },
+}
 GIVEN = {"live_code_bench": f"```python\n{SOLUTION}```", "ifeval": "one two three four five six", "open_instruct": "HI"}
 
 
@@ -77,7 +129,7 @@ def client() -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(set(RECORDS) - {"reasoning_gym"}))
-def test_the_gold_of_each_shape_is_accepted(client: Client, name: str) -> None:
+def test_the_gold_of_each_format_is_accepted(client: Client, name: str) -> None:
     (row,) = rows_of(name, RECORDS[name])
     gold = GIVEN.get(name) or gold_of(row)
     assert row["source"] == name and row["prompt"] and gold is not None
@@ -87,7 +139,7 @@ def test_the_gold_of_each_shape_is_accepted(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_each_shape_is_recognised_by_its_columns(name: str) -> None:
+def test_each_format_is_recognised_by_its_columns(name: str) -> None:
     assert recognise(RECORDS[name]).name == name
 
 
@@ -96,7 +148,7 @@ def test_every_converter_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_a_malformed_record_is_named_and_the_rest_goes_on(write: Write, name: str) -> None:
+def test_a_malformed_record_is_reported_and_the_rest_converted(write: Write, name: str) -> None:
     good = RECORDS[name]
     broken = [
         {**good, column: value} for column in CONVERTERS[name].columns for value in (None, 5, [], {"x": []}, [[5]])
@@ -144,7 +196,7 @@ def test_nothing_is_unpickled(write: Write, name: str) -> None:
     assert [why for _, why in left_out] == ["column private_test_cases is neither JSON nor a packed text"]
 
 
-def test_a_packed_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.datasets.converters.competitive._LONGEST_PRIVATE", 1 << 20)
     bomb = packed(b"x" * (8 << 20))
     _, left_out = faults_of("live_code_bench", write([{**RECORDS["live_code_bench"], "private_test_cases": bomb}]))
@@ -152,11 +204,31 @@ def test_a_packed_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch)
 
 
 PARAMS = {
-    "keywords": ["a"], "forbidden_words": ["b"], "keyword": "c", "frequency": 2, "relation": "at least", "letter": "d", "let_frequency": 3,
-    "let_relation": "less than", "language": "de", "num_sentences": 2, "num_words": 3, "num_paragraphs": 2, "nth_paragraph": 1, "first_word": "e",
-    "num_placeholders": 1, "postscript_marker": "P.S.", "num_bullets": 2, "num_highlights": 1, "section_spliter": "Section", "num_sections": 2,
-    "prompt_to_repeat": "f", "end_phrase": "g", "capital_frequency": 1, "capital_relation": "at least",
-}  # fmt: skip
+    "keywords": ["a"],
+    "forbidden_words": ["b"],
+    "keyword": "c",
+    "frequency": 2,
+    "relation": "at least",
+    "letter": "d",
+    "let_frequency": 3,
+    "let_relation": "less than",
+    "language": "de",
+    "num_sentences": 2,
+    "num_words": 3,
+    "num_paragraphs": 2,
+    "nth_paragraph": 1,
+    "first_word": "e",
+    "num_placeholders": 1,
+    "postscript_marker": "P.S.",
+    "num_bullets": 2,
+    "num_highlights": 1,
+    "section_spliter": "Section",
+    "num_sections": 2,
+    "prompt_to_repeat": "f",
+    "end_phrase": "g",
+    "capital_frequency": 1,
+    "capital_relation": "at least",
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -177,7 +249,7 @@ def test_every_function_of_open_instruct_is_a_constraint() -> None:
         assert row["reference"]["constraints"][0]["type"], (name, kind)
 
 
-def test_a_reference_of_the_users_own() -> None:
+def test_a_custom_reference_template() -> None:
     (row,) = rows_of(
         "trl",
         {"prompt": "2+2?", "gold": "4"},
@@ -199,7 +271,7 @@ def test_memory_does_not_grow_with_the_file(write: Write, name: str) -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="no ../shared here")
-def test_published_files_come_through_whole(tmp_path: Path) -> None:
+def test_published_files_are_converted_completely(tmp_path: Path) -> None:
     for name, file, count in (("gsm8k", "gsm8k_test.jsonl", 1319), ("humaneval", "HumanEval.jsonl.gz", 164)):
         assert faults_of(name, SHARED / "data" / file) == (count, [])
 
@@ -212,14 +284,14 @@ def test_names_are_unique_over_all_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("said", "reward"), [("x and x", 1), ("x", 0), ("x, x and x", 0)])
-def test_open_instruct_means_exactly_where_it_says_how_often(client: Client, said: str, reward: int) -> None:
+def test_open_instruct_counts_are_exact(client: Client, said: str, reward: int) -> None:
     asked = json.dumps({"func_name": "verify_keyword_frequency", "word": "x", "N": 2})
     (row,) = rows_of("open_instruct", {**RECORDS["open_instruct"], "ground_truth": asked})
     (result,) = client.score([{"verifier": "format", "reference": row["reference"], "completion": said}])
     assert result.reward == reward
 
 
-def test_around_is_a_tenth_and_one_sentence(client: Client) -> None:
+def test_around_allows_a_tenth_or_one_sentence(client: Client) -> None:
     for name, n, texts in (
         ("validate_word_constraint", 20, {"w " * 19: 1, "w " * 22: 1, "w " * 23: 0}),
         ("verify_sentence_constraint", 3, {"A b. C d.": 1, "A b.": 0}),
@@ -232,7 +304,7 @@ def test_around_is_a_tenth_and_one_sentence(client: Client) -> None:
         assert [result.reward for result in results] == list(texts.values()), name
 
 
-def test_the_other_shape_of_open_instructs_instructions() -> None:
+def test_the_second_format_of_open_instructs_instructions() -> None:
     asked = [{"instruction_id": ["punctuation:no_comma", "detectable_format:title"], "kwargs": [None, {}]}]
     record = {**RECORDS["open_instruct"], "ground_truth": str(asked), "dataset": ["ifeval"]}
     (row,) = rows_of("open_instruct", record)
@@ -244,7 +316,7 @@ def test_a_problem_without_an_answer_is_a_fault(write: Write, record: dict[str, 
     assert faults_of("math", write([{**RECORDS["math"], **record}]))[0] == 0
 
 
-def test_values_that_json_has_not_are_a_fault_of_their_record(write: Write) -> None:
+def test_values_without_a_json_form_make_the_record_faulty(write: Write) -> None:
     broken = {**RECORDS["apps"], "input_output": '{"fn_name": "f", "inputs": [[NaN]], "outputs": [[1]]}'}
     count, left_out = faults_of("apps", write([broken, RECORDS["apps"]]))
     assert count == 1 and "JSON" in left_out[0][1]
@@ -258,7 +330,7 @@ def test_starter_code_may_use_what_the_published_runners_import(client: Client) 
     assert result.reward == 1
 
 
-def test_what_curate_wrote_for_verl_comes_back(client: Client) -> None:
+def test_curated_verl_rows_can_be_read_back(client: Client) -> None:
     reference = {"mode": "number", "gold": "4", "extract": "last_number"}
     record = {
         **RECORDS["verl"],

@@ -1,4 +1,4 @@
-"""reasoning_gym through the converter: families by the dozen, and those whose own scorer is faulty are found."""
+"""reasoning_gym through the converter: many families, and those with a faulty scorer are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files: every shape of file, faults named by line, and memory of one record."""
+"""Reading files of every format: faults reported by line, memory of one record."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert fields(list(read([tmp_path / "t.parquet"]))) == [{"a": 1}, {"a": 2}]
 
 
-def test_a_malformed_line_is_named_and_the_rest_goes_on(write: Write) -> None:
+def test_a_malformed_line_is_reported_and_the_rest_read(write: Write) -> None:
     path = write([TWO[0], "{cut", "[1]", "\u00ff" * 3, TWO[1]])
     found = list(read([path]))
     assert [record.place for record in found if record.fault] == [2, 3, 4]
@@ -53,13 +53,13 @@ def test_a_malformed_line_is_named_and_the_rest_goes_on(write: Write) -> None:
 
 
 @pytest.mark.parametrize("text", ['[{"a": 1}, {"a": ', '[{"a": 1} {"a": 2}]', '[{"a": 1}, nonsense]', "[" * 100_000])
-def test_a_broken_array_says_where(tmp_path: Path, text: str) -> None:
+def test_a_broken_array_is_reported_with_its_position(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     found = list(read([tmp_path / "x.json"]))
     assert found[-1].fault and len(found) <= 2
 
 
-def test_a_long_array_is_not_held(tmp_path: Path) -> None:
+def test_a_long_array_is_not_held_in_memory(tmp_path: Path) -> None:
     with (tmp_path / "x.json").open("w") as file:
         file.write("[" + ",\n".join(json.dumps({"n": n, "text": "x" * 1000}) for n in range(20_000)) + "]")
     tracemalloc.start()
@@ -70,7 +70,7 @@ def test_a_long_array_is_not_held(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "absent.parquet", "cut.jsonl.gz", "no.parquet"])
-def test_what_cannot_be_read_is_said(tmp_path: Path, name: str) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path, name: str) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 1000)[:-20])
     (tmp_path / "no.parquet").write_bytes(b"nonsense")
     with pytest.raises(Unusable, match=name.replace(".", r"\.")):

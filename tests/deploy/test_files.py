@@ -1,4 +1,4 @@
-"""What deploy/ holds is well formed: linted, read by the real tools where those are, and in step with the code."""
+"""The files of deploy/ are valid: linted, read by the real tools if installed, and consistent with the code."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_the_dockerfile_is_linted() -> None:
     assert told.returncode == 0, told.stdout
 
 
-def test_the_image_holds_every_part_and_nothing_secret() -> None:
+def test_the_image_contains_every_part_and_no_secrets() -> None:
     parts = set(re.findall(r"^COPY (\w+) \w+$", DOCKERFILE, re.MULTILINE))
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert parts == set(pyproject["tool"]["hatch"]["build"]["dev-mode-dirs"])
@@ -38,21 +38,21 @@ def test_the_image_holds_every_part_and_nothing_secret() -> None:
     assert ignored[0] == "*" and parts <= {line.removeprefix("!") for line in ignored}
 
 
-def test_the_image_has_what_apt_has_to_bring() -> None:
+def test_the_image_has_the_required_apt_packages() -> None:
     needed = [line.split()[0] for line in (ROOT / "tools/apt.txt").read_text().splitlines() if "linked" in line]
     assert needed and all(package in DOCKERFILE for package in needed)
 
 
-def test_the_image_runs_as_an_ordinary_user_and_is_asked_how_it_is() -> None:
+def test_the_image_runs_as_an_ordinary_user_with_a_health_check() -> None:
     assert re.search(r"^USER [1-9]\d+$", DOCKERFILE, re.MULTILINE) and "/readyz" in DOCKERFILE
 
 
-def test_compose_reads_its_file(tmp_path: Path) -> None:
+def test_the_compose_file_is_valid(tmp_path: Path) -> None:
     told = run(BIN / "docker-compose", "-f", DEPLOY / "compose.yaml", "config", "-q", HOME=str(tmp_path))
     assert told.returncode == 0, told.stderr
 
 
-def test_compose_and_image_agree() -> None:
+def test_the_compose_file_and_the_image_agree() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     uid = re.search(r"^USER (\d+)$", DOCKERFILE, re.MULTILINE)
     assert uid is not None and f"uid={uid[1]}" in str(services["assay"]["tmpfs"])
@@ -63,7 +63,7 @@ def test_compose_and_image_agree() -> None:
     assert {name.removeprefix("ASSAY_") for name in services["assay"]["environment"]} <= known
 
 
-def test_the_system_calls_that_make_a_jail_are_allowed() -> None:
+def test_the_seccomp_profile_allows_the_calls_of_a_jail() -> None:
     profile = json.loads((DEPLOY / "docker/seccomp.json").read_text())
     denied = {name for entry in profile["syscalls"] for name in entry["names"]}
     assert profile["defaultAction"] == "SCMP_ACT_ALLOW" and {entry["action"] for entry in profile["syscalls"]} == {
@@ -74,7 +74,7 @@ def test_the_system_calls_that_make_a_jail_are_allowed() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
-def test_the_unit_is_read_by_systemd_and_hardened(tmp_path: Path) -> None:
+def test_the_unit_is_valid_and_hardened(tmp_path: Path) -> None:
     text = (DEPLOY / "systemd/assay.service").read_text()
     unit = tmp_path / "assay.service"
     unit.write_text(text.replace("/opt/assay/bin/assay", "/bin/true"))
@@ -84,7 +84,7 @@ def test_the_unit_is_read_by_systemd_and_hardened(tmp_path: Path) -> None:
     assert hardened.returncode == 0, hardened.stdout[-300:]
 
 
-def test_the_secrets_are_made_once_and_are_settings(tmp_path: Path) -> None:
+def test_the_secrets_are_created_once_and_are_valid_settings(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     run(DEPLOY / "secrets.sh", folder, "redis.example")
     made = {path.name: path.read_text() for path in folder.iterdir()}
@@ -97,5 +97,5 @@ def test_the_secrets_are_made_once_and_are_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", re.findall(r"```toml\n(.*?)```", (ROOT / "docs/deploy.md").read_text(), re.DOTALL))
-def test_the_pages_settings_are_settings(block: str) -> None:
+def test_the_settings_of_the_page_are_valid(block: str) -> None:
     Settings(**tomllib.loads(block))

@@ -1,4 +1,4 @@
-"""`assay serve` in a process of its own."""
+"""`assay serve` in a separate process."""
 
 import os
 import socket

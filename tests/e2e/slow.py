@@ -1,4 +1,4 @@
-"""A plugin that takes its time, so that something can be killed in the middle."""
+"""A slow plugin, so that processes can be killed while it runs."""
 
 import time
 
@@ -7,6 +7,6 @@ from assay.verifiers import verifier
 
 @verifier(version=1)
 def slow(completion: str, reference: dict[str, str]) -> float:
-    """Whether the completion is the word, after a while."""
+    """Return whether the completion is the word, after a delay."""
     time.sleep(0.002)
     return float(completion == reference["word"])

@@ -1,4 +1,4 @@
-"""The base wheel in a clean environment, on the Pythons of trainers' images: the client, and nothing heavy."""
+"""The base wheel in a clean environment, on the Python versions of trainers' images: only the client."""
 
 import json
 import os

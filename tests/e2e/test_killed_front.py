@@ -1,4 +1,4 @@
-"""`assay serve` killed with -9 in the middle of `assay score`: a clear end, no process left, --resume completes."""
+"""`assay serve` killed with -9 during `assay score`: a clear error, no process left, --resume completes the run."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def test_killed_in_the_middle_and_resumed(rows: Path, tmp_path: Path) -> None:
+def test_a_run_whose_service_is_killed_can_be_resumed(rows: Path, tmp_path: Path) -> None:
     out, port = tmp_path / "out.jsonl", free_port()
     url = f"http://127.0.0.1:{port}"
     with serving(port) as server:
@@ -55,7 +55,7 @@ def test_killed_in_the_middle_and_resumed(rows: Path, tmp_path: Path) -> None:
     assert [r["result"]["reward"] for r in results] == [float(bool(n % 3)) for n in range(ROWS)]
 
 
-def test_sigterm_finishes_what_is_in_hand() -> None:
+def test_sigterm_finishes_running_requests() -> None:
     port = free_port()
     reference = {"word": "yes"}
     items = [{"verifier": "slow", "completion": "yes", "reference": reference | {"n": n}} for n in range(500)]

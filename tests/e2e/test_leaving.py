@@ -1,4 +1,4 @@
-"""gRPC beside HTTP in one `assay serve`: both finish what is in hand, neither takes in more; who may reach it."""
+"""gRPC and HTTP in one `assay serve`: both drain on shutdown, and both check access."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def items(word: str, count: int) -> list[dict[str, Any]]:
     return [{"verifier": "slow", "completion": "yes", "reference": reference | {"n": n}} for n in range(count)]
 
 
-async def test_sigterm_finishes_both_and_takes_in_neither() -> None:
+async def test_sigterm_drains_http_and_grpc() -> None:
     port, rpc = free_port(), free_port()
     with serving(port, **NO_SANDBOX, ASSAY_GRPC_PORT=str(rpc)) as server:
         async with AsyncClient(f"http://127.0.0.1:{port}") as http, AsyncClient(f"grpc://127.0.0.1:{rpc}") as called:
@@ -44,7 +44,7 @@ async def test_sigterm_finishes_both_and_takes_in_neither() -> None:
     assert [[result.reward for result in results] for results in told] == [[1.0] * 1500] * 2
 
 
-def test_a_head_without_end_is_cut_off_before_any_key_is_asked_for() -> None:
+def test_an_endless_head_is_refused_before_the_key_is_checked() -> None:
     port = free_port()
     with serving(port, **NO_SANDBOX) as server, socket.create_connection(("127.0.0.1", port), timeout=20) as stranger:
         before = server.memory_info().rss
@@ -56,7 +56,7 @@ def test_a_head_without_end_is_cut_off_before_any_key_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_unix_socket_does_not_open_grpcs_port_to_all(host: str, tmp_path: Path) -> None:
+def test_grpc_beside_a_unix_socket_requires_keys(host: str, tmp_path: Path) -> None:
     with assay("serve", "--uds", str(tmp_path / "s"), "--grpc-port", "0", ASSAY_HOST=host, **NO_SANDBOX) as server:
         _, said = server.communicate(timeout=60)
     assert server.returncode == 2 and "only with keys" in said

@@ -1,4 +1,4 @@
-"""Many clients, small queue: only 200s and 429s, every 200 right, memory flat; who leaves frees its lanes."""
+"""Many clients and a small queue: only correct 200s and 429s, bounded memory; clients that leave free their lanes."""
 
 import asyncio
 import json

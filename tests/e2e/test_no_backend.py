@@ -1,4 +1,4 @@
-"""A backend that does not hold: the service says so in a line and ends; the embedded engine gives no verdict."""
+"""A backend that does not work: the service exits with one line; the embedded engine gives no verdict."""
 
 import json
 
@@ -12,7 +12,7 @@ from ._service import assay
 ABSENT = '["no-such"]'
 
 
-def test_serve_ends_with_one_line_that_names_the_setting() -> None:
+def test_serve_exits_with_one_line_naming_the_setting() -> None:
     with assay("serve", "--port", "0", "--lanes", "1", ASSAY_SANDBOX_BACKENDS=ABSENT) as server:
         _, said = server.communicate(timeout=60)
     assert server.returncode == 1
@@ -29,7 +29,7 @@ def test_the_embedded_engine_reads_the_variable(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("text", ["nsjail", "5", "[5]", '"nsjail"'])
-def test_what_is_no_list_of_names_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_invalid_list_of_backends_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("ASSAY_SANDBOX_BACKENDS", text)
     with pytest.raises(ConfigurationError, match="ASSAY_SANDBOX_BACKENDS"):
         EmbeddedTransport()

@@ -1,4 +1,4 @@
-"""Two replicas with Redis between, as they are run: one and Redis are killed under load; nothing is lost or doubled."""
+"""Two real replicas with Redis: one replica and Redis are killed under load, and no item is lost or repeated."""
 
 import threading
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ COUNT = 2000
 
 @pytest.fixture
 def pair(redis_server: RedisServer) -> Iterator[list[tuple[str, psutil.Process]]]:
-    """Their URLs and processes."""
+    """The URLs and processes of two replicas."""
     redis = {"ASSAY_REDIS__URL": redis_server.url, "ASSAY_REDIS__SECRET": SECRET, "ASSAY_SANDBOX_BACKENDS": "[]"}
     with ExitStack() as stack:
         ports = [free_port(), free_port()]
         yield [(f"http://127.0.0.1:{port}", stack.enter_context(serving(port, **redis))) for port in ports]
 
 
-def test_killed_replica_and_redis_cost_no_item(
+def test_killing_a_replica_and_redis_loses_no_item(
     pair: list[tuple[str, psutil.Process]], redis_server: RedisServer
 ) -> None:
     (doomed, process), (other, _) = pair

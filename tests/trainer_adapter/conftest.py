@@ -1,4 +1,4 @@
-"""A real service on a port of its own, shared by this folder; every session is closed at the end."""
+"""A real service on its own port, shared by this folder; every session is closed at the end."""
 
 import asyncio
 import contextlib
@@ -51,6 +51,6 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture(autouse=True, scope="session")
 def sessions() -> Iterator[None]:
-    """No session outlives the tests."""
+    """Close all sessions after the tests."""
     yield
     close_all()

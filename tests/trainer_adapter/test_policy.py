@@ -1,4 +1,4 @@
-"""What a trainer is told where there is no verdict."""
+"""What a trainer gets if there is no verdict."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ def test_the_default_abstains() -> None:
 
 
 @given(GRADES)
-def test_no_zero_stands_for_no_verdict_unless_asked_for(grades: list[Grade]) -> None:
+def test_no_verdict_is_never_zero_unless_asked_for(grades: list[Grade]) -> None:
     rewards = AbstainPolicy(row="constant").rewards(grades, ["g"] * len(grades))
     if ROW in grades:
         assert set(rewards) <= {0.5}
@@ -26,7 +26,7 @@ def test_no_zero_stands_for_no_verdict_unless_asked_for(grades: list[Grade]) -> 
         assert [r for r, g in zip(rewards, grades, strict=True) if g is OURS] == [None] * grades.count(OURS)
 
 
-def test_a_rows_fault_makes_its_whole_group_constant_and_no_other() -> None:
+def test_a_rows_fault_makes_only_its_own_group_constant() -> None:
     policy = AbstainPolicy(row="constant", outage="raise", constant=0.25)
     assert policy.rewards([RIGHT, ROW, WRONG, RIGHT], ["a", "a", "b", "b"]) == [0.25, 0.25, 0.0, 1.0]
 
@@ -44,7 +44,7 @@ def test_a_group_without_any_verdict_has_no_mean() -> None:
 @pytest.mark.parametrize(
     ("policy", "grade"), [(AbstainPolicy(row="raise"), ROW), (AbstainPolicy(outage="raise"), OURS)]
 )
-def test_raising_says_how_many_and_why(policy: AbstainPolicy, grade: Grade) -> None:
+def test_the_raised_error_gives_count_and_reasons(policy: AbstainPolicy, grade: Grade) -> None:
     with pytest.raises(Ungraded, match="1 of 2 completions have no verdict"):
         policy.rewards([RIGHT, grade])
 

@@ -1,4 +1,4 @@
-"""`assay adapt`, OpenRLHF's file, and the recipes of docs/trainers.md run as they stand."""
+"""`assay adapt`, OpenRLHF's file, and the code blocks of docs/trainers.md, run unchanged."""
 
 import ast
 import re
@@ -47,14 +47,14 @@ def test_a_snippet_of_the_page_scores(served: Served, code: str) -> None:
 
 
 @pytest.mark.parametrize("page", [PAGE, WIRES])
-def test_a_table_of_the_page_is_a_setting(page: str) -> None:
+def test_a_toml_block_of_the_page_is_a_valid_setting(page: str) -> None:
     for text in blocks(page, "toml"):
         wires = tomllib.loads(text)["wires"]
         assert Settings(wires=wires).wires.model_dump(exclude_none=True).keys() == wires.keys()
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
-def test_the_page_holds_what_adapt_prints(trainer: str) -> None:
+def test_the_page_contains_the_output_of_adapt(trainer: str) -> None:
     columns = {"nemo-gym": ("question", "expected_answer")}.get(trainer, ("question", "answer"))
     assert lines(trainer, columns=columns) in PAGE
 
@@ -71,7 +71,7 @@ REFERENCES = st.dictionaries(PIECES, VALUES | st.dictionaries(PIECES, VALUES, ma
 
 
 @given(REFERENCES)
-def test_what_adapt_prints_reads_back_as_it_was_given(reference: dict[str, Any]) -> None:
+def test_the_output_of_adapt_reads_back_unchanged(reference: dict[str, Any]) -> None:
     printed = _python(reference)
     assert ast.literal_eval(printed) == reference
     assert tomllib.loads(f"reference = {_toml(reference)}")["reference"] == reference
@@ -96,27 +96,33 @@ def test_hydras_grammar_and_its_interpolations_are_escaped(text: str, printed: s
 
 @pytest.mark.parametrize(
     ("trainer", "options"),
-    [("verl", {"reference": '{"a b": 1}'}), ("verl", {"reference": '{"null": 1}'}),
-     ("slime", {"reference": '{"a": null}'}), ("slime", {"url": "http://x\nverifier = 1"}),
-     ("trl", {"reference": '{"a": NaN}'}), ("trl", {"reference": '{"a": 1e999}'}),
-     ("trl", {"reference": '{"a": 1, "a": 2}'}), ("trl", {"verifier": "a\ud800"}),
-     ("trl", {"reference": "[" * 9999})],
-)  # fmt: skip
-def test_what_a_trainers_file_cannot_say_is_refused(trainer: str, options: dict[str, str]) -> None:
+    [
+        ("verl", {"reference": '{"a b": 1}'}),
+        ("verl", {"reference": '{"null": 1}'}),
+        ("slime", {"reference": '{"a": null}'}),
+        ("slime", {"url": "http://x\nverifier = 1"}),
+        ("trl", {"reference": '{"a": NaN}'}),
+        ("trl", {"reference": '{"a": 1e999}'}),
+        ("trl", {"reference": '{"a": 1, "a": 2}'}),
+        ("trl", {"verifier": "a\ud800"}),
+        ("trl", {"reference": "[" * 9999}),
+    ],
+)
+def test_values_that_the_format_cannot_express_are_refused(trainer: str, options: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError):
         lines(trainer, **options)  # type: ignore[arg-type]
 
 
-def test_a_column_that_is_not_there_is_named() -> None:
+def test_a_missing_column_is_named() -> None:
     with pytest.raises(MissingColumn, match="columns are: a, b"):
         lines("trl", columns=("a", "b"), reference='{"answer": "{c}"}')
     with pytest.raises(ConfigurationError, match="which column"):
         lines("trl", columns=("a", "b"))
-    with pytest.raises(ConfigurationError, match="no such trainer"):
+    with pytest.raises(ConfigurationError, match="unknown trainer"):
         lines("nanochat")
 
 
-def test_templates_inside_columns_pass() -> None:
+def test_templates_inside_columns_are_accepted() -> None:
     assert "{meta.tests.0}" in lines("trl", columns=("meta",), reference='{"tests": "{meta.tests.0}"}')
 
 
@@ -124,7 +130,7 @@ def equal(item: dict[str, Any]) -> Any:
     return None if item["completion"] == "?" else float(item["completion"] == item["reference"]["answer"])
 
 
-def test_openrlhfs_file_answers_as_the_wire_does() -> None:
+def test_openrlhfs_file_answers_like_the_compat_protocol() -> None:
     reward_func = make_reward_func("m", {"answer": "{label}"}, url=Client(transport=MemoryTransport(equal)))
     told = reward_func(["<s>p4</s>", "p5<pad>", "p?"], ["p", "p", "p"], ["4", "4", "4"])
     assert (told["rewards"], told["scores"]) == ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5])

@@ -1,4 +1,4 @@
-"""From columns to items: templates, types, and whose fault it is when a row cannot be filled."""
+"""From columns to items: templates, types, and the fault if a row cannot be filled."""
 
 import json
 from array import array
@@ -34,7 +34,7 @@ def test_placeholders_inside_text_become_text() -> None:
     assert template("{a}/{b} {c}")({"a": "x", "b": 10**30, "c": [1]}) == f"x/{10**30} [1]"
 
 
-def test_a_path_goes_into_mappings_and_sequences_never_into_attributes() -> None:
+def test_a_path_looks_into_mappings_and_sequences_never_attributes() -> None:
     row = {"m": {"tests": [{"in": "1"}]}, "dotted.name": 5}
     assert template("{m.tests.0.in}")(row) == "1"
     assert template("{dotted.name}")(row) == 5
@@ -49,17 +49,17 @@ def test_json_text_is_read_where_asked() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{a", "{}", "{ a }", "{a!r}", "{a.}", "{{a}", "{a}}"])
-def test_what_is_no_template_is_refused_at_once(text: str) -> None:
+def test_an_invalid_template_is_refused_at_once(text: str) -> None:
     with pytest.raises(ConfigurationError):
         template(text)
 
 
-def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(MissingColumn, match=r"'anwser'; columns are: answer, prompt"):
+def test_a_missing_column_is_named_with_the_existing_ones() -> None:
+    with pytest.raises(MissingColumn, match=r"'anwser'; the columns are: answer, prompt"):
         template("{anwser}")({"answer": 1, "prompt": 2})
 
 
-def test_a_row_that_cannot_be_filled_costs_only_itself() -> None:
+def test_a_row_that_cannot_be_filled_affects_only_itself() -> None:
     rows = RowMap(verifier="math", reference={"answer": "{meta.answer}"})
     good, bad = rows.items({"meta": [{"answer": "7"}, {}]}, ["7", "7"])
     assert good == {"verifier": "math", "reference": {"answer": "7"}, "completion": "7"}
@@ -72,7 +72,7 @@ def test_arrays_and_tuples_are_plain_json() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), b"x", object(), [[float("nan")]]])
-def test_what_json_cannot_say_is_the_rows_fault(value: Any) -> None:
+def test_a_value_without_a_json_form_is_the_rows_fault(value: Any) -> None:
     with pytest.raises(RowFault):
         plain(value)
 
@@ -94,7 +94,7 @@ def test_endless_nesting_is_the_rows_fault() -> None:
         plain(loop)
 
 
-def test_nothing_of_a_completion_can_fault_the_row() -> None:
+def test_no_completion_can_make_its_row_faulty() -> None:
     messages = [
         {"role": "assistant", "content": None, "tool_calls": [{"function": {"arguments": {"x": float("nan")}}}, 7]},
         {"role": "tool", "content": {"error": "x"}, "name": "f"},
@@ -107,7 +107,7 @@ def test_nothing_of_a_completion_can_fault_the_row() -> None:
 
 
 class Dumped:
-    """A client's message, as pydantic's are."""
+    """A client's message object, like pydantic's."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
@@ -116,17 +116,17 @@ class Dumped:
         return self.fields
 
 
-def test_message_objects_are_the_messages_that_they_stand_for() -> None:
+def test_message_objects_become_plain_messages() -> None:
     call = Dumped(id="a", function={"name": "f", "arguments": "{}"})
     (told,) = completed([Dumped(role="assistant", content=None, tool_calls=[call])])
     assert told["tool_calls"] == [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]
 
 
 @pytest.mark.parametrize("odd", [None, 5, b"4", [None], [b"4"], {"tool_calls": 5}, {"tool_calls": {"a": 1}}, [[{}]]])
-def test_whatever_a_completion_is_it_can_be_sent(odd: Any) -> None:
+def test_every_completion_can_be_sent(odd: Any) -> None:
     json.dumps(completed(odd), allow_nan=False)
 
 
-def test_fields_of_our_own_cannot_be_filled_in() -> None:
+def test_unknown_fields_cannot_be_set() -> None:
     with pytest.raises(ConfigurationError, match="completion, typo"):
         RowMap(verifier="math", reference={}, fields={"completion": "{x}", "typo": 1})  # type: ignore[dict-item]

@@ -59,13 +59,13 @@ def test_4096_single_calls_share_a_few_requests() -> None:
     assert len(transport.sizes) <= 32
 
 
-def test_every_loop_may_use_one_scorer() -> None:
+def test_a_scorer_works_on_several_event_loops() -> None:
     score, _ = scorer(lambda item: 1.0)
     for _ in range(3):
         assert asyncio.run(score.score_one(item())).reward == 1.0
 
 
-def test_a_retryable_null_is_asked_for_again_alone() -> None:
+def test_only_a_retryable_null_is_sent_again() -> None:
     seen: list[str] = []
 
     def flaky(item: dict[str, Any]) -> Any:
@@ -77,7 +77,7 @@ def test_a_retryable_null_is_asked_for_again_alone() -> None:
     assert seen == ["a", "b", "b", "b"]
 
 
-def test_a_rows_fault_is_not_asked_for_again() -> None:
+def test_a_rows_fault_is_not_sent_again() -> None:
     score, transport = scorer(lambda item: null(retryable=False))
     (grade,) = score.score([item()])
     assert (grade.reward, grade.fault, len(transport.items)) == (None, "row", 1)
@@ -126,7 +126,7 @@ def test_an_unknown_verifier_stops_the_start() -> None:
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_rows_of_which_none_can_be_judged_stop_the_start(single: bool) -> None:
+def test_a_run_stops_at_its_start_if_no_row_can_be_scored(single: bool) -> None:
     score, _ = scorer(lambda item: null(retryable=False))
 
     async def one_by_one() -> None:
@@ -143,7 +143,7 @@ def test_after_a_verdict_no_number_of_faulty_rows_stops_a_run() -> None:
     assert {g.fault for g in score.score([item()] * 64)} == {"row"}
 
 
-def test_a_key_in_the_url_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_key_in_the_url_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     score = Scorer(Target.of("http://:sesame@127.0.0.1:9", api_key=None, tries=1), deadline_s=0.3)
     (grade,) = score.score([item()])
     assert grade.fault == "service" and "127.0.0.1:9" in caplog.text
@@ -152,15 +152,20 @@ def test_a_key_in_the_url_is_told_to_nobody(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize(
     ("url", "options"),
-    [("http://127.0.0.1:9", {"deadline": 3}), ("http://127.0.0.1:9", {"plugins": {}}), ("http://127.0.0.1:99999", {}),
-     ("grpc://127.0.0.1:9", {"deadline": 3}), ("embedded:", {"deadline": 3})],
-)  # fmt: skip
-def test_an_option_or_a_port_that_is_none_is_a_mistake_of_the_configuration(url: str, options: dict[str, Any]) -> None:
+    [
+        ("http://127.0.0.1:9", {"deadline": 3}),
+        ("http://127.0.0.1:9", {"plugins": {}}),
+        ("http://127.0.0.1:99999", {}),
+        ("grpc://127.0.0.1:9", {"deadline": 3}),
+        ("embedded:", {"deadline": 3}),
+    ],
+)
+def test_an_invalid_option_or_port_is_a_configuration_error(url: str, options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         Scorer(Target.of(url, api_key=None, **options), deadline_s=5).score([item()])
 
 
-def test_a_fault_of_one_batch_reaches_every_caller_of_it() -> None:
+def test_a_fault_of_a_batch_reaches_all_its_callers() -> None:
     def refuse(item: dict[str, Any]) -> Any:
         raise RequestRefused(Problem(type="about:blank", title="Unauthorized", status=401))
 
@@ -172,7 +177,7 @@ def test_a_fault_of_one_batch_reaches_every_caller_of_it() -> None:
     assert [type(said) for said in asyncio.run(both())] == [RequestRefused, RequestRefused]
 
 
-def test_a_caller_that_leaves_costs_its_neighbours_nothing() -> None:
+def test_a_cancelled_caller_does_not_affect_others() -> None:
     async def slow(item: dict[str, Any]) -> float:
         await asyncio.sleep(0.05)
         return 1.0
@@ -188,7 +193,7 @@ def test_a_caller_that_leaves_costs_its_neighbours_nothing() -> None:
     assert asyncio.run(leave_one()) == 1.0
 
 
-def test_one_target_is_one_client_a_process() -> None:
+def test_there_is_one_client_per_target_and_process() -> None:
     one, other = Target.of("http://127.0.0.1:1", api_key=None), Target.of(["http://127.0.0.1:1"], api_key=None)
     assert isinstance(one, Target) and isinstance(other, Target)
     assert one.client() is other.client()

@@ -1,4 +1,4 @@
-"""TRL's call, as TRL makes it: keyword arguments only, every other column as a list, None for abstaining."""
+"""TRL's calls: keyword arguments only, every other column as a list, None for abstaining."""
 
 import asyncio
 import inspect
@@ -19,7 +19,7 @@ from .conftest import EXACT, Served
 
 
 def grpo(reward: Any, completions: list[Any], prompts: list[Any] | None = None, **columns: list[Any]) -> Any:
-    """GRPO and RLOO: all keyword arguments, state and loggers too."""
+    """Call a reward as GRPO and RLOO do: keyword arguments, with state and loggers."""
     logged: dict[str, Any] = {}
     rewards = reward(
         prompts=prompts or ["p"] * len(completions),
@@ -48,7 +48,7 @@ def test_async_grpo_gives_neither_state_nor_loggers() -> None:
     assert reward(completions=["7"], prompts=["p"], completion_ids=[[1]], answer=["7"]) == [1.0]
 
 
-def test_trl_sees_which_is_async_and_what_it_is_called() -> None:
+def test_trl_recognises_async_rewards_and_names() -> None:
     kept, awaited = AssayReward("math@1", {}), AsyncAssayReward("math", {}, name="maths")
     assert (kept.__name__, awaited.__name__) == ("assay_math_1", "maths")
     assert inspect.iscoroutinefunction(awaited.__call__) and not inspect.iscoroutinefunction(kept.__call__)
@@ -62,9 +62,12 @@ def test_no_verdict_is_none_and_counted() -> None:
     rewards, logged = grpo(reward, ["x", "?"])
     assert rewards == [1.0, None]
     assert logged == {
-        "assay_m/graded": 0.5, "assay_m/row_faults": 0.5, "assay_m/outages": 0.0, "assay_m/correct": 1.0,
+        "assay_m/graded": 0.5,
+        "assay_m/row_faults": 0.5,
+        "assay_m/outages": 0.0,
+        "assay_m/correct": 1.0,
         "assay_m/reason": ["equal", "no_verdict"],
-    }  # fmt: skip
+    }
 
 
 def test_conversations_with_tools_arrive_as_messages(served: Served) -> None:
@@ -80,7 +83,7 @@ def test_conversations_with_tools_arrive_as_messages(served: Served) -> None:
     assert grpo(reward, [told, *plain], prompts, answer=["4"] * 3)[0] == [1.0, 1.0, 0.0]
 
 
-def test_over_http_and_embedded_alike(served: Served) -> None:
+def test_http_and_embedded_give_the_same_rewards(served: Served) -> None:
     for url in (served.url, "embedded:"):
         reward = AssayReward("exact", EXACT, url=url, **({"lanes": 1} if url == "embedded:" else {}))
         assert grpo(reward, ["4", "5", "4"], answer=["4", "4", None])[0] == [1.0, 0.0, None]
@@ -103,7 +106,7 @@ def test_each_row_may_name_its_verifier(served: Served) -> None:
     assert grpo(reward, ["4", "4"], task=["exact", "nothing"], spec=[spec, spec])[0] == [1.0, None]
 
 
-def test_the_environments_state_can_be_judged() -> None:
+def test_the_environments_state_can_be_scored() -> None:
     transport = MemoryTransport(lambda item: float(item["final_state"] == {"n": 1}))
     state = {"final_state": lambda row: row["environment"].state}
     reward = AssayReward("state", {}, fields=state, url=Client(transport=transport))
@@ -111,7 +114,7 @@ def test_the_environments_state_can_be_judged() -> None:
     assert grpo(reward, ["", ""], environments=environments)[0] == [1.0, 0.0]
 
 
-def test_the_prompt_and_the_step_can_travel() -> None:
+def test_the_prompt_and_the_step_can_be_sent() -> None:
     transport = MemoryTransport(lambda item: 1.0)
     grpo(AssayReward("m", {}, fields={"prompt": "{prompt}"}, url=Client(transport=transport)), ["c"], ["the prompt"])
     assert (transport.items[0]["prompt"], transport.items[0]["step"]) == ("the prompt", 3)
@@ -159,6 +162,6 @@ def test_groups_are_prompts_where_the_policy_asks_for_them() -> None:
     assert grpo(reward, ["a", "?", "b"], ["p", "p", "q"])[0] == [0.5, 0.5, 1.0]
 
 
-def test_importing_a_face_imports_no_trainer() -> None:
+def test_importing_an_adapter_imports_no_trainer() -> None:
     code = "import sys, assay.trainer_adapter.trl; print(sorted({'trl', 'torch', 'numpy', 'verl'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

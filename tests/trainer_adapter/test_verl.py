@@ -1,4 +1,4 @@
-"""verl's calls: keyword arguments, one sample each, thousands at once; fixed keys, finite numbers."""
+"""verl's calls: keyword arguments, one sample each, thousands concurrently; fixed keys, finite numbers."""
 
 import asyncio
 import inspect
@@ -56,21 +56,25 @@ def test_a_row_at_fault_is_a_counted_constant() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"verifier": "exact", "deadline": 60, "url": "http://127.0.0.1:9"},
-     {"verifier": "exact", "deadline_s": "long"}, {"verifier": "exact", "more": {"a": 1}},
-     {"verifier": "exact", "url": "http://127.0.0.1:99999"}],
-)  # fmt: skip
-def test_no_misspelt_setting_is_an_exception_of_which_a_manager_makes_0(settings: dict[str, Any]) -> None:
+    [
+        {},
+        {"verifier": "exact", "deadline": 60, "url": "http://127.0.0.1:9"},
+        {"verifier": "exact", "deadline_s": "long"},
+        {"verifier": "exact", "more": {"a": 1}},
+        {"verifier": "exact", "url": "http://127.0.0.1:99999"},
+    ],
+)
+def test_a_misspelt_setting_stops_the_run_under_every_manager(settings: dict[str, Any]) -> None:
     with pytest.raises(verl.Stopped):
         score(verl.compute_score, "4", **settings)
 
 
-def test_a_fault_of_a_users_function_is_none_either() -> None:
+def test_a_fault_of_a_users_function_stops_the_run_too() -> None:
     with pytest.raises(verl.Stopped, match="KeyError"):
         score(memory(lambda item: 1.0, reference=lambda row: row["extra_info"]["no such"]), "4")
 
 
-def test_a_truth_that_cannot_be_sent_is_the_rows_fault() -> None:
+def test_a_ground_truth_that_cannot_be_sent_is_the_rows_fault() -> None:
     told = score(memory(lambda item: 1.0, reference="{ground_truth!json}"), "x", "{not json")
     assert (told["graded"], told["reason"]) == (0.0, "invalid_item")
 
@@ -92,7 +96,7 @@ def test_zero_for_an_outage_is_counted_where_asked_for() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"row_fault": "abstain"}, {"outage": "abstain"}, {"outage": "mean"}])
-def test_what_verl_cannot_take_is_refused_at_the_start(settings: dict[str, str]) -> None:
+def test_settings_that_verl_cannot_support_are_refused_at_the_start(settings: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError, match="only numbers"):
         memory(lambda item: 1.0, **settings)
 
@@ -107,7 +111,7 @@ def test_a_thousand_samples_at_once_over_http_keep_their_order(served: Served) -
     assert [told["score"] for told in asyncio.run(batch())] == [float(n % 8 == 4) for n in range(1024)]
 
 
-def test_numbers_of_other_libraries_are_taken(served: Served) -> None:
+def test_numbers_of_other_libraries_are_accepted(served: Served) -> None:
     class Kind(dict[str, Any]):
         """A mapping of OmegaConf's kind."""
 
@@ -116,7 +120,7 @@ def test_numbers_of_other_libraries_are_taken(served: Served) -> None:
 
 
 class Ids(list[int]):
-    """Token ids with a tensor's manners."""
+    """Token ids with the interface of a tensor."""
 
     @property
     def shape(self) -> tuple[int]:
@@ -130,7 +134,7 @@ class Ids(list[int]):
 
 
 def test_the_manager_adds_the_prompt_and_changes_no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The base is verl's own shape; `make test-trainers` has the real one."""
+    """The base class imitates verl's; `make test-trainers` uses the real one."""
 
     class RewardManagerBase:
         def __init__(self, config: Any, tokenizer: Any, compute_score: Any) -> None:
@@ -153,9 +157,11 @@ def test_the_manager_adds_the_prompt_and_changes_no_sample(monkeypatch: pytest.M
         "m", fields={"prompt": "{prompt}", "completion_ids": "{completion_ids}"}, url=Client(transport=transport)
     )
     fields = {
-        "data_source": "d", "reward_model": {"ground_truth": "4"}, "extra_info": {"index": 1},
+        "data_source": "d",
+        "reward_model": {"ground_truth": "4"},
+        "extra_info": {"index": 1},
         "raw_prompt": [{"role": "user", "content": "2+2?"}],
-    }  # fmt: skip
+    }
     sample = SimpleNamespace(
         batch={"responses": Ids([52, 0, 0]), "attention_mask": Ids([1, 1, 1, 0, 0])}, non_tensor_batch=fields
     )

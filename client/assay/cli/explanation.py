@@ -22,7 +22,7 @@ def explain(row: Row, result: Mapping[str, Any], out: TextIO) -> None:
     out.write(f"── {one_line(row.id)} · {one_line(str(result.get('verifier')))} · {reward}\n")
     for name, value in _facts(row, result):
         out.write(f"   {name:<10} {value}\n")
-    shown = _in_context(judged_text(row, result.get("message")), result.get("span"))
+    shown = _in_context(scored_text(row, result.get("message")), result.get("span"))
     if shown:
         out.write(f"   {'text':<10} {shown}\n")
 
@@ -48,7 +48,7 @@ def _facts(row: Row, result: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def judged_text(row: Row, message: int | None) -> str | None:
+def scored_text(row: Row, message: int | None) -> str | None:
     """Return the text that spans refer to: the completion, or the content of one of its messages."""
     completion = row.value("completion")
     if isinstance(completion, list) and message is not None and 0 <= message < len(completion):

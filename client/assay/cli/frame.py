@@ -118,7 +118,7 @@ def frame(
 
 
 def main() -> None:
-    """The command line. Exits 0, 1 (`check` differs), 2 (unusable), 3 (unfinished), 130 (interrupted)."""
+    """Run the command line. Exits with 0, 1 (`check` differs), 2 (unusable), 3 (unfinished), 130 (interrupted)."""
     try:
         app()
     except (AssayError, Unusable) as error:

@@ -141,5 +141,5 @@ def _results(pa: Any, texts: Iterable[str]) -> Any:
 def _record(text: str) -> dict[str, Any]:
     fields = json.loads(text)
     error = fields.get("error") or {}
-    told = {"error": error.get("code"), "retryable": bool(error.get("retryable")), "json": text}
-    return {name: fields.get(name) for name in _PLAIN} | told
+    flat = {"error": error.get("code"), "retryable": bool(error.get("retryable")), "json": text}
+    return {name: fields.get(name) for name in _PLAIN} | flat

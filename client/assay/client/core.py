@@ -24,7 +24,7 @@ REFERENCE_TRIES = 3
 """After this many answers of `unknown_reference` (restart, eviction) an uploaded reference is sent inline."""
 
 
-class Cut(ServiceUnavailable):
+class StreamCut(ServiceUnavailable):
     """A stream ended before its last line."""
 
 
@@ -105,7 +105,7 @@ class Core:
     async def stream(self, chunk: Chunk) -> AsyncIterator[Answer]:
         """Yield the answers as they are ready; items missing from a stream that was cut are requested again."""
         missing = set(chunk.ids)
-        patience = Counter[type[AssayError]]()
+        tries = Counter[type[AssayError]]()
         while missing:
             endpoint = await self.endpoints.ready(chunk.deadline)
             try:
@@ -117,7 +117,7 @@ class Core:
                         yield answer
                 endpoint.worked()
             except (Overloaded, ServiceUnavailable) as fault:
-                self._bear(fault, endpoint, patience)
+                self._back_off(fault, endpoint, tries)
             except RequestRefused as refusal:
                 for answer in await self._one_by_one(chunk.only(missing), refusal):
                     yield answer
@@ -125,16 +125,16 @@ class Core:
 
     async def get(self, path: str, deadline: Deadline) -> bytes:
         """Return the body of a GET from the first endpoint that answers."""
-        patience = Counter[type[AssayError]]()
+        tries = Counter[type[AssayError]]()
         while True:
             endpoint = await self.endpoints.ready(deadline)
             try:
                 return await deadline.bound(endpoint.transport.get(path))
             except (Overloaded, ServiceUnavailable) as fault:
-                self._bear(fault, endpoint, patience)
+                self._back_off(fault, endpoint, tries)
 
     async def _score_once(self, chunk: Chunk, *, inline: bool) -> dict[str, Answer]:
-        patience = Counter[type[AssayError]]()
+        tries = Counter[type[AssayError]]()
         while True:
             endpoint = await self.endpoints.ready(chunk.deadline)
             try:
@@ -144,7 +144,7 @@ class Core:
                     call = endpoint.transport.score(body, timeout_s=None)
                     answers = by_id(read_answers(await chunk.deadline.bound(call)), chunk.ids)
             except (Overloaded, ServiceUnavailable) as fault:
-                self._bear(fault, endpoint, patience)
+                self._back_off(fault, endpoint, tries)
                 continue
             endpoint.worked()
             for item in chunk.items:
@@ -158,7 +158,7 @@ class Core:
         while True:
             line = await chunk.deadline.bound(_next(lines))
             if line is None:
-                raise Cut(f"the stream was cut after {count} of {len(chunk.items)} results")
+                raise StreamCut(f"the stream was cut after {count} of {len(chunk.items)} results")
             if not line.strip():
                 continue
             answer = read_line(line)
@@ -185,14 +185,14 @@ class Core:
                     endpoint.references.add(digest)
         return set(shared)
 
-    def _bear(self, fault: AssayError, endpoint: Endpoint, patience: Counter[type[AssayError]]) -> None:
+    def _back_off(self, fault: AssayError, endpoint: Endpoint, tries: Counter[type[AssayError]]) -> None:
         """Back off the endpoint, or raise the fault if its tries are used up."""
         endpoint.failed(fault)
         kind = Overloaded if isinstance(fault, Overloaded) else ServiceUnavailable
         limit = self._policy.overloaded_tries if kind is Overloaded else self._policy.unavailable_tries
-        patience[kind] += 1
+        tries[kind] += 1
         down = kind is ServiceUnavailable and self.endpoints.down_s() > self._policy.unavailable_s
-        if patience[kind] >= limit or down:
+        if tries[kind] >= limit or down:
             raise fault
 
 

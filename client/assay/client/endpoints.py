@@ -20,10 +20,10 @@ from assay.client.errors import AssayError, Overloaded
 from assay.client.transport import Transport
 
 log = logging.getLogger("assay.client")
-FIRST_REST_S, LONGEST_REST_S = 0.25, 30.0
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 30.0
 LONGEST_ADVICE_S = 300.0
 JITTER = 0.25
-BOLD = 0.25
+PROBE_SHARE = 0.25
 """The fraction of a caller's remaining time after which a backed-off URL is probed."""
 
 
@@ -36,7 +36,7 @@ class Endpoint:
         """Digests of the references uploaded to this endpoint."""
         self.uploading = asyncio.Lock()
         self.in_flight = 0
-        self.awake_at = 0.0
+        self.available_at = 0.0
         self.down_since: float | None = None
         """Time at which it stopped answering, or None while it answers."""
         self.advised = False
@@ -64,13 +64,13 @@ class Endpoint:
             self.down_since = now
             log.warning("%s; trying again", fault)
         if isinstance(fault, Overloaded) and fault.retry_after_s is not None:
-            self.advised, rest = True, min(fault.retry_after_s, LONGEST_ADVICE_S)
-        elif now < self.awake_at:  # a concurrent request has already recorded this failure
+            self.advised, backoff = True, min(fault.retry_after_s, LONGEST_ADVICE_S)
+        elif now < self.available_at:  # a concurrent request has already recorded this failure
             return
         else:
             self._failures += 1
-            self.advised, rest = False, min(FIRST_REST_S * 2 ** min(self._failures, 16), LONGEST_REST_S)
-        self.awake_at = max(self.awake_at, now + rest)
+            self.advised, backoff = False, min(FIRST_BACKOFF_S * 2 ** min(self._failures, 16), LONGEST_BACKOFF_S)
+        self.available_at = max(self.available_at, now + backoff)
 
 
 class Endpoints:
@@ -83,14 +83,16 @@ class Endpoints:
         """Return the next endpoint to use. Raises `DeadlineExceeded` if none is available in time."""
         while True:
             left, now = deadline.remaining(), time.monotonic()
-            awake = [endpoint for endpoint in self.all if endpoint.awake_at <= now]
-            if awake:
-                return min(awake, key=lambda endpoint: (endpoint.in_flight, endpoint.awake_at))
-            first = min(self.all, key=lambda endpoint: endpoint.awake_at)
-            wait = first.awake_at - now
-            bold = wait if left is None or first.advised else min(max(FIRST_REST_S, left * BOLD), left / 2)
-            await deadline.sleep(min(wait, bold) * (1 + JITTER * random.random()) + 0.001)
-            if bold < wait:
+            available = [endpoint for endpoint in self.all if endpoint.available_at <= now]
+            if available:
+                return min(available, key=lambda endpoint: (endpoint.in_flight, endpoint.available_at))
+            first = min(self.all, key=lambda endpoint: endpoint.available_at)
+            wait = first.available_at - now
+            probe_after = (
+                wait if left is None or first.advised else min(max(FIRST_BACKOFF_S, left * PROBE_SHARE), left / 2)
+            )
+            await deadline.sleep(min(wait, probe_after) * (1 + JITTER * random.random()) + 0.001)
+            if probe_after < wait:
                 return first
 
     def down_s(self) -> float:

@@ -53,7 +53,7 @@ class ErrorInfo(ResultModel):
     )
     message: str
     retryable: bool
-    field: str | None = Field(None, description="The field at fault, where there is one.")
+    field: str | None = Field(None, description="The faulty field, if there is one.")
 
 
 class Timing(ResultModel):

@@ -1,7 +1,7 @@
-"""Who asks: bearer keys, compared as hashes in constant time; several at once, rotated by reload.
+"""Authentication: bearer keys, compared as hashes in constant time. Several may be valid; a reload rotates them.
 
-The owner of a request is a short hash of its key: caches, references and single flights are scoped by
-it. Without keys (loopback only) everybody is the one owner "".
+The owner of a request is a short hash of its key; caches, references and single flights are scoped by owner. Without
+keys (loopback only) everybody is the owner "".
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from assay.service.settings import Settings, hashed
 
 
 class Unauthorized(Exception):
-    """No key, or one that is not known."""
+    """The request has no key, or an unknown one."""
 
 
 class NoKeys(ValueError):
-    """Keys are asked for, but there is none."""
+    """Keys are required, but there is none."""
 
 
 class KeyRing:
-    """The keys that are valid now."""
+    """The currently valid keys."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -32,34 +32,36 @@ class KeyRing:
         self.reload()
 
     def reload(self) -> None:
-        """Read the keys again. Raises OSError, NoKeys if the file cannot be used; the old keys then stay."""
+        """Read the keys again. Raises `OSError` or `NoKeys` if the file cannot be used; the old keys then stay
+        valid.
+        """
         plain = [key.get_secret_value() for key in self._settings.keys]
         hashes = tuple({hashed(key): None for key in [*plain, *_lines(self._settings.key_file)]})
         if not hashes and not self.open:
-            raise NoKeys("key_file holds no key")
+            raise NoKeys("key_file contains no key")
         self._hashes = hashes
 
     @property
     def open(self) -> bool:
-        """Whether no key is asked for: only where settings name neither keys nor a file of them."""
+        """Whether no key is required: only if the settings name neither keys nor a key file."""
         return not self._settings.keys and self._settings.key_file is None
 
     def owner(self, authorization: str | None) -> str:
-        """Return the owner that a request's Authorization header stands for. Raises Unauthorized."""
+        """Return the owner for a request's Authorization header. Raises `Unauthorized`."""
         if self.open:
             return ""
         key = _key(authorization or "")
         if not key:
-            raise Unauthorized("a key is needed: Authorization: Bearer KEY")
+            raise Unauthorized("a key is required: Authorization: Bearer KEY")
         digest = sha256(key.strip().encode()).hexdigest()
         matches = [hmac.compare_digest(digest, known) for known in self._hashes]
         if not any(matches):
-            raise Unauthorized("the key is not known")
+            raise Unauthorized("unknown key")
         return digest[:16]
 
 
 def _key(authorization: str) -> str:
-    """Return the key: a bearer token, or the password of basic credentials (what `http://:KEY@host` sends)."""
+    """Return the key: a bearer token, or the password of basic credentials (which `http://:KEY@host` sends)."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() == "basic":
         try:

@@ -1,8 +1,9 @@
-"""The embedded engine: the same engine in the caller's machine, behind the client's transport interface.
+"""The embedded engine: the service's engine on the caller's machine, behind the client's transport interface.
 
-It runs on an event loop of its own, in a background thread; lanes are processes of their own, started
-by exec, so the caller's main module is never imported again. After a fork the child starts an engine of
-its own at its first request. Not covered: sharing one engine between processes (run `assay serve`).
+It runs on its own event loop in a background thread. Lanes are processes started by exec, so the caller's main module
+is
+never imported again. After a fork the child starts its own engine with its first request. Not covered: sharing one
+engine between processes (run `assay serve`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ BACKENDS_VARIABLE, ENVIRONMENTS_VARIABLE = "ASSAY_SANDBOX_BACKENDS", "ASSAY_SAND
 
 
 class EmbeddedTransport:
-    """`embedded:`: an engine that is started with the first request and ends with `aclose` or the process."""
+    """The transport of `embedded:`: an engine that starts with the first request and stops with `aclose` or the
+    process.
+    """
 
     shares_references = False
 
@@ -47,9 +50,9 @@ class EmbeddedTransport:
         api_key: str | None = None,
         **unknown: Any,
     ) -> None:
-        """`api_key` is for services; here everybody is the one owner."""
+        """`api_key` is accepted for compatibility with services and ignored: there is a single owner."""
         if unknown:
-            raise ConfigurationError(f"embedded: knows no option {', '.join(sorted(unknown))}")
+            raise ConfigurationError(f"embedded: unknown option {', '.join(sorted(unknown))}")
         settings = EngineSettings(plugins=tuple(plugins), sandbox=_sandbox())
         self._settings = settings if lanes is None else replace(settings, lanes=lanes)
         self._lock = threading.Lock()
@@ -75,12 +78,12 @@ class EmbeddedTransport:
         return host, await self._on_engine(host.front(), host)
 
     async def score(self, body: bytes, *, timeout_s: float | None) -> bytes:
-        """See `assay.client.Transport`."""
+        """Score a request; see `assay.client.Transport`."""
         host, front = await self._front()
         return await asyncio.wait_for(self._on_engine(front.score_json(body), host), timeout_s)
 
     async def stream(self, body: bytes, *, timeout_s: float | None) -> AsyncIterator[bytes]:
-        """See `assay.client.Transport`."""
+        """Stream results; see `assay.client.Transport`."""
         host, front = await self._front()
         lines = await self._on_engine(_opened(front, body), host)
         try:
@@ -94,12 +97,14 @@ class EmbeddedTransport:
             await self._on_engine(lines.aclose(), host)  # type: ignore[attr-defined]
 
     async def put_reference(self, digest: str, body: bytes) -> None:
-        """See `assay.client.Transport`."""
+        """Keep an uploaded reference; see `assay.client.Transport`."""
         host, front = await self._front()
         await self._on_engine(_put(front, digest, body), host)
 
     async def get(self, path: str) -> bytes:
-        """See `assay.client.Transport`. Raises RequestRefused for a path that only a service has."""
+        """Return the JSON at a path; see `assay.client.Transport`. Raises `RequestRefused` for a path that only a
+        service has.
+        """
         _, front = await self._front()
         if path == "/v1/verifiers":
             return front.verifiers()
@@ -110,14 +115,14 @@ class EmbeddedTransport:
         raise RequestRefused(Problem(type="urn:assay:problem:not_found", title="Not found", status=404))
 
     async def aclose(self) -> None:
-        """End the engine and its lanes."""
+        """Stop the engine and its lanes."""
         host, self._host = self._host, None
         if host is not None and host.owner_pid == os.getpid():
             await asyncio.to_thread(host.close)
 
 
 class _Host:
-    """A background thread with the event loop that owns one engine."""
+    """A background thread with the event loop of one engine."""
 
     def __init__(self, settings: EngineSettings) -> None:
         self.owner_pid = os.getpid()
@@ -143,7 +148,7 @@ class _Host:
             return await asyncio.shield(front)
         except EngineError:
             if self._front is front:
-                self._front = None  # the next call tries again
+                self._front = None  # the next call starts it again
             raise
 
     async def _start(self) -> Front:
@@ -153,7 +158,7 @@ class _Host:
         return self.ready
 
     def close(self) -> None:
-        """End the engine, then the loop, then the thread."""
+        """Stop the engine, then the loop, then the thread."""
         asyncio.run_coroutine_threadsafe(self._end(), self.loop).result()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
@@ -166,9 +171,9 @@ class _Host:
 
 
 def _sandbox() -> Sandbox | None:
-    """Return the default sandbox, with the backends and environments of the variables of `assay serve` (JSON).
+    """Return the default sandbox with the backends and environments of `assay serve`'s environment variables (JSON).
 
-    Raises ConfigurationError naming the variable at fault; None if the list of backends is empty.
+    Returns None if the list of backends is empty. Raises `ConfigurationError` naming the faulty variable.
     """
     sandbox = EngineSettings().sandbox
     if sandbox is None:
@@ -184,7 +189,7 @@ def _sandbox() -> Sandbox | None:
 
 
 def _variable(name: str, kind: Any, meaning: str) -> Any:
-    """Return the value of a variable, or None where it is not set. Raises ConfigurationError."""
+    """Return the value of an environment variable, or None if it is not set. Raises `ConfigurationError`."""
     text = os.environ.get(name)
     if text is None:
         return None
@@ -207,7 +212,7 @@ async def _put(front: Front, digest: str, body: bytes) -> None:
 
 
 def _translated(error: EngineError) -> Exception:
-    """Return one of the engine's errors as the client's own."""
+    """Return an error of the engine as the client's error."""
     if isinstance(error, PluginRefused):
         return ConfigurationError(str(error))
     return error_of(Problem.model_validate(problem_of(error)))

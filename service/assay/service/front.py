@@ -1,6 +1,6 @@
-"""What every face of the engine shares: bytes in, bytes out. HTTP, gRPC and the embedded transport are thin over it.
+"""The front: the byte-level interface to the engine that HTTP, gRPC and the embedded transport share.
 
-A caller that goes away (its task is cancelled) cancels its submission, down to the lanes.
+A caller whose task is cancelled cancels its submission, down to the lanes.
 """
 
 from __future__ import annotations
@@ -29,27 +29,33 @@ if TYPE_CHECKING:
     from assay.service.replicas.share import Share
 
 PRIVATE = frozenset({"cpu_s", "may_sandbox", "repeatable"})
-"""What the engine knows of a verifier beside its description."""
+"""Facts about a verifier, in addition to its description."""
 Observe = Callable[[list[ResultFrame]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The engine as bytes. `observe` sees every result that leaves (for metrics); `share`: what replicas share."""
+    """The engine with bytes in and bytes out. `observe` gets every returned result (for metrics); `share`: shared
+    state of replicas.
+    """
 
     engine: Engine
     observe: Observe | None = None
     share: Share | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """Return a JSON ScoreRequest in, a JSON ScoreResponse out. Raises EngineError, ItemsRefused (`strict`)."""
+        """Score a JSON ScoreRequest and return a JSON ScoreResponse. Raises `EngineError`, `ItemsRefused`
+        (`strict`).
+        """
         started = time.perf_counter()
         submission = await self.taken(body, owner=owner)
         frames = await self._finish(submission, strict=strict)
         return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def score_msgpack(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """Return the same in msgpack, with references, messages and state as JSON in `bin`."""
+        """Score a msgpack ScoreRequest, with references, messages and state as JSON in `bin`; otherwise like
+        `score_json`.
+        """
         started = time.perf_counter()
         submission = await self.taken(body, owner=owner, packed=True)
         frames = await self._finish(submission, strict=strict)
@@ -63,7 +69,7 @@ class Front:
         return frames
 
     async def settled(self, submission: Submission) -> None:
-        """Wait for every result; a caller that is cancelled meanwhile cancels the submission."""
+        """Wait for all results. If the caller is cancelled, the submission is cancelled."""
         try:
             await submission.done()
         except BaseException:
@@ -71,7 +77,9 @@ class Front:
             raise
 
     async def arrivals(self, submission: Submission) -> AsyncIterator[list[int]]:
-        """Indices whose results are ready together, until all are; a caller that leaves cancels the rest."""
+        """Yield the indices of results that are ready together, until all are. A caller that leaves cancels the
+        rest.
+        """
         count, total = 0, len(submission.results)
         try:
             while count < total:
@@ -83,26 +91,26 @@ class Front:
                 self.engine.cancel(submission)
 
     def frames(self, submission: Submission, indices: Sequence[int]) -> list[ResultFrame]:
-        """Settled results on their way out; `observe` sees them."""
+        """Return settled results, after passing them to `observe`."""
         frames = [result_frame(submission, index) for index in indices]
         if self.observe is not None:
             self.observe(frames)
         return frames
 
     async def taken(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
-        """Return a ScoreRequest in JSON or msgpack, taken in. Raises EngineError."""
+        """Submit a ScoreRequest in JSON or msgpack. Raises `EngineError`."""
         intake = self.engine.intake
         read = intake.read_msgpack if packed else intake.read_json
         return await self.take(lambda: read(body, owner=owner), owner=owner)
 
     async def take(self, read: Callable[[], Batch], *, owner: str) -> Submission:
-        """Return what `read` reads, taken in; `read` may be called twice. Raises EngineError."""
+        """Submit the batch that `read` returns; `read` may be called twice. Raises `EngineError`."""
         if self.share is None:
             return self.engine.submit(read())
         return await self.share.submit(await self.share.read(read, owner))
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
-        """NDJSON: each result as it is ready, groups whole, then the line that says that all are there."""
+        """Yield NDJSON: each result as it is ready, groups together, then the `done` line."""
         count = 0
         async for ready in self.arrivals(submission):
             count += len(ready)
@@ -110,7 +118,7 @@ class Front:
         yield json_of({"done": True, "count": count}) + b"\n"
 
     def put_reference(self, digest: str, body: bytes, *, owner: str = "") -> None:
-        """Keep an uploaded reference. Raises EnvelopeFault."""
+        """Keep an uploaded reference. Raises `EnvelopeFault`."""
         if not body.lstrip().startswith(b"{"):
             raise EnvelopeFault("invalid_reference", "the body is not a JSON object", field="reference")
         self.engine.references.put(owner, digest, body)
@@ -118,7 +126,7 @@ class Front:
             self.share.reference(owner, digest, body)
 
     def verifiers(self) -> bytes:
-        """Return what can be verified, each with the JSON schema of its reference."""
+        """Return the available verifiers with the JSON schema of each one's reference, as JSON."""
         public = [{key: entry[key] for key in entry if key not in PRIVATE} for entry in self.engine.descriptions]
         return json_of({"verifiers": public})
 

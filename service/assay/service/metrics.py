@@ -1,7 +1,6 @@
 """Prometheus metrics. Labels are verifiers and outcomes, never a run, a step or a group.
 
-Counting is on the hot path: results are tallied in plain dicts and made into metric families only when
-somebody scrapes.
+Counting is on the hot path: results are counted in plain dicts and converted to metric families only on a scrape.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ from assay.service.shadow import Shadow
 
 BOUNDS_S = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
 REDIS = {
-    "hits": "Verdicts that another replica had found.",
-    "misses": "Verdicts that Redis did not have, or not in time.",
-    "rejected": "Entries that were not ours: changed, moved, or of another secret.",
+    "hits": "Verdicts found by another replica.",
+    "misses": "Verdicts that Redis did not return in time.",
+    "rejected": "Entries that failed authentication: changed, moved, or of another secret.",
     "dropped": "Entries that were not written.",
-    "faults": "Commands without an answer in time.",
+    "faults": "Commands without a timely answer.",
 }
 _BOUNDS_MS = [bound * 1000 for bound in BOUNDS_S]
 
 
 class _Histogram:
-    """Counts by bucket, and the sum in milliseconds."""
+    """Counts per bucket, and the sum in milliseconds."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_S) + 1)
         self.sum_ms = 0.0
 
     def observe(self, value_ms: float) -> None:
-        """One more value."""
+        """Add one value."""
         self.counts[bisect_left(_BOUNDS_MS, value_ms)] += 1
         self.sum_ms += value_ms
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Cumulative counts, as Prometheus wants them."""
+        """Return cumulative counts, as in Prometheus."""
         total, out = 0, []
         for bound, count in zip([*map(str, BOUNDS_S), "+Inf"], self.counts, strict=True):
             total += count
@@ -52,7 +51,7 @@ class _Histogram:
 
 
 class Metrics(Collector):
-    """What one service counts."""
+    """The counters of one service."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -65,7 +64,7 @@ class Metrics(Collector):
         self._registry.register(self)
 
     def results(self, frames: Iterable[ResultFrame]) -> None:
-        """Count results that leave."""
+        """Count returned results."""
         for frame in frames:
             verdict = frame.reward is not None
             self._results[frame.verifier, frame.outcome, "" if verdict else frame.reason] += 1
@@ -75,17 +74,19 @@ class Metrics(Collector):
                 self._runs[frame.verifier].observe(frame.timing.run_ms)
 
     def text(self) -> bytes:
-        """Return all metrics, for a scrape."""
+        """Return all metrics in text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric families as they are now."""
+        """Yield the current metric families."""
         results = CounterMetricFamily(
-            "assay_results", "Results, with the error code of a no-verdict.", labels=["verifier", "outcome", "error"]
+            "assay_results",
+            "Results, with the error code if there is no verdict.",
+            labels=["verifier", "outcome", "error"],
         )
         for labels, count in self._results.items():
             results.add_metric(labels, count)
-        runs = HistogramMetricFamily("assay_run_seconds", "Time that a verdict took in its lane.", labels=["verifier"])
+        runs = HistogramMetricFamily("assay_run_seconds", "Time per verdict in its lane.", labels=["verifier"])
         for verifier, histogram in self._runs.items():
             runs.add_metric([verifier], histogram.buckets(), sum_value=histogram.sum_ms / 1000)
         yield results
@@ -95,8 +96,8 @@ class Metrics(Collector):
         if self._shadow is not None:
             yield from _shadowed(self._shadow)
         if self._engine.started:
-            yield GaugeMetricFamily("assay_queue_depth", "Items that wait for a lane.", value=self._engine.depth)
-            yield GaugeMetricFamily("assay_lanes", "Lanes that can work.", value=self._engine.lane_count)
+            yield GaugeMetricFamily("assay_queue_depth", "Items waiting for a lane.", value=self._engine.depth)
+            yield GaugeMetricFamily("assay_lanes", "Available lanes.", value=self._engine.lane_count)
 
     def _shared(self) -> Iterator[Metric]:
         quotas, link = self._share.quotas, self._share.link
@@ -106,13 +107,13 @@ class Metrics(Collector):
                 refused.add_metric([quota], count)
             yield refused
         if link is not None:
-            yield GaugeMetricFamily("assay_redis_up", "Whether Redis is used; 0: gone or slow.", value=link.up)
+            yield GaugeMetricFamily("assay_redis_up", "Whether Redis is used; 0: unavailable or slow.", value=link.up)
             for name, meaning in REDIS.items():
                 yield CounterMetricFamily(f"assay_redis_{name}", meaning, value=link.counts[name])
 
 
 def _shadowed(shadow: Shadow) -> Iterator[Metric]:
-    requests = CounterMetricFamily("assay_shadow_requests", "Requests by what became of them.", labels=["outcome"])
+    requests = CounterMetricFamily("assay_shadow_requests", "Requests by outcome.", labels=["outcome"])
     for outcome, count in shadow.requests.items():
         requests.add_metric([outcome], count)
     results = CounterMetricFamily(

@@ -1,7 +1,7 @@
 """`assay serve`: the HTTP service under uvicorn.
 
-Binds loopback; beyond it only with keys. SIGTERM drains: no new connections, what is in hand is
-finished for `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines on stderr.
+It binds loopback, and other addresses only with keys. SIGTERM drains: no new connections, running work is finished
+within `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines on stderr.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
 KEEP_ALIVE_S = 75
-"""Idle connections stay open so long: more than clients keep theirs, so that none is closed under a request."""
+"""Keep-alive of idle connections: longer than clients', so that none is closed while a request is sent."""
 
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to bind; beyond loopback only with keys.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 chooses a free one.")] = None,
     uds: Annotated[Path | None, typer.Option(help="Listen on a Unix socket (mode 0600) instead.")] = None,
-    grpc_port: Annotated[int | None, typer.Option(help="Serve gRPC too, on this port.")] = None,
-    lanes: Annotated[int | None, typer.Option(help="Worker processes; default: one a core.")] = None,
-    verifiers: Annotated[list[str] | None, typer.Option(help="A plugin: file, module or entry point.")] = None,
+    grpc_port: Annotated[int | None, typer.Option(help="Also serve gRPC on this port.")] = None,
+    lanes: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.")] = None,
+    verifiers: Annotated[list[str] | None, typer.Option(help="Plugin: file, module or entry point.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
-    generate_key: Annotated[bool, typer.Option(help="Ask for a key that is made now and printed once.")] = False,
+    generate_key: Annotated[bool, typer.Option(help="Generate an API key, print it once, and require it.")] = False,
 ) -> None:
     """Run the scoring service."""
     _log_json()
@@ -52,10 +52,14 @@ def serve(
     if generate_key:
         settings = _with_new_key(settings)
     if not settings.loopback and not settings.keys and settings.key_file is None:
-        raise ConfigurationError(f"--host {settings.host}: beyond loopback only with keys (ASSAY_KEYS, --generate-key)")
+        raise ConfigurationError(
+            f"--host {settings.host}: addresses beyond loopback require keys (ASSAY_KEYS, --generate-key)"
+        )
     if settings.uds is not None and settings.grpc_port is not None and not settings.keys and settings.key_file is None:
-        raise ConfigurationError("--uds keeps other users out, --grpc-port does not: both only with keys (ASSAY_KEYS)")
-    gc.set_threshold(50_000, 20, 100)  # a batch makes many objects that live a moment
+        raise ConfigurationError(
+            "--uds keeps other users out, --grpc-port does not: using both requires keys (ASSAY_KEYS)"
+        )
+    gc.set_threshold(50_000, 20, 100)  # a batch creates many short-lived objects
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             runner.run(_serve(settings))
@@ -89,10 +93,15 @@ async def _serve(settings: Settings) -> None:
     listener = _listen(settings)
     await _start(engine, settings)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=math.ceil(settings.drain_s), timeout_keep_alive=KEEP_ALIVE_S,
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=math.ceil(settings.drain_s),
+        timeout_keep_alive=KEEP_ALIVE_S,
         http=BoundedHeads,
-    )  # fmt: skip
+    )
     server = _Server(config, leaving=app.state.leaving)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
     log.info("serving", address=_address(settings, listener), lanes=settings.lanes, keys=not app.state.keys.open)
@@ -102,20 +111,20 @@ async def _serve(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server; while it drains, gRPC drains beside it, so that both take `drain_s` and not each."""
+    """uvicorn's server; gRPC drains concurrently, so that both together take `drain_s`."""
 
     def __init__(self, config: uvicorn.Config, *, leaving: asyncio.Event) -> None:
         super().__init__(config)
         self._leaving = leaving
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take nothing new in, finish what is in hand."""
+        """Accept nothing new, finish running work."""
         self._leaving.set()
         await super().shutdown(sockets)
 
 
 async def _start(engine: Engine, settings: Settings) -> None:
-    """Start the engine and its sandbox. Raises EngineUnavailable if either does not hold here."""
+    """Start the engine and its sandbox. Raises `EngineUnavailable` if either fails its self-test."""
     await engine.start()
     if not settings.sandbox_backends:
         return

@@ -1,8 +1,8 @@
-"""The service's settings: one frozen class; `ASSAY_` variables, then a TOML file, then the defaults.
+"""The service's settings: one frozen class, from `ASSAY_` variables, then a TOML file, then defaults.
 
-`ASSAY_PORT=9000`, or in the file named by `--config` or `ASSAY_CONFIG`: `port = 9000`. Nested ones:
-`ASSAY_LIMITS__ITEMS=512`, or a `[limits]` table. Keys are kept as SHA-256 (`sha256:HEX`); a plain key
-is hashed when it is read. `key_file`: one key a line, read again on SIGHUP.
+`ASSAY_PORT=9000`, or in the file named by `--config` or `ASSAY_CONFIG`: `port = 9000`. Nested settings:
+`ASSAY_LIMITS__ITEMS=512`, or a `[limits]` table. Keys are kept as SHA-256 (`sha256:HEX`); a plain key is hashed when it
+is read. `key_file`: one key per line, read again on SIGHUP.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic_settings import (
 
 from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
-from assay.service.compat.settings import WiresSettings
+from assay.service.compat.settings import CompatSettings
 from assay.service.engine.settings import EngineSettings, Limits, default_lanes
 from assay.service.environments import Environments, recipes
 from assay.service.replicas.settings import QuotaSettings, RedisSettings
@@ -33,23 +33,23 @@ _DEFAULTS = Limits()
 
 
 class LimitSettings(BaseModel):
-    """Ceilings on what a caller may send; what is above one is refused, never clamped."""
+    """Limits of what a caller may send. A value above one is refused, never clamped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    body_bytes: int = Field(_DEFAULTS.body_bytes, gt=0, description="One request's body.")
-    completion_bytes: int = Field(_DEFAULTS.completion_bytes, gt=0, description="One completion.")
-    reference_bytes: int = Field(_DEFAULTS.reference_bytes, gt=0, description="One reference.")
-    items: int = Field(_DEFAULTS.items, gt=0, description="Items in one request.")
-    queue_items: int = Field(_DEFAULTS.queue_items, gt=0, description="Items that may wait; then 429.")
-    queue_bytes: int = Field(_DEFAULTS.queue_bytes, gt=0, description="What waiting items may hold.")
+    body_bytes: int = Field(_DEFAULTS.body_bytes, gt=0, description="Maximum size of a request's body.")
+    completion_bytes: int = Field(_DEFAULTS.completion_bytes, gt=0, description="Maximum size of a completion.")
+    reference_bytes: int = Field(_DEFAULTS.reference_bytes, gt=0, description="Maximum size of a reference.")
+    items: int = Field(_DEFAULTS.items, gt=0, description="Maximum number of items in a request.")
+    queue_items: int = Field(_DEFAULTS.queue_items, gt=0, description="Maximum number of waiting items; beyond it 429.")
+    queue_bytes: int = Field(_DEFAULTS.queue_bytes, gt=0, description="Maximum size of all waiting items.")
     timeout_s: float = Field(_DEFAULTS.timeout_s, gt=0, description="Ceiling of `options.timeout_s`.")
     cpu_s: float = Field(_DEFAULTS.cpu_s, gt=0, description="Ceiling of `options.cpu_s`.")
-    uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Uploaded references in all.")
+    uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Maximum size of all uploaded references.")
 
 
 class Settings(BaseSettings):
-    """Everything that `assay serve` can be told."""
+    """All settings of `assay serve`."""
 
     model_config = SettingsConfigDict(
         env_prefix="ASSAY_",
@@ -60,34 +60,38 @@ class Settings(BaseSettings):
     )
     config_file: ClassVar[Path | None] = None
 
-    host: str = Field("127.0.0.1", description="Beyond loopback only with keys.")
-    port: int = Field(8700, ge=0, le=65535, description="0 takes a free one.")
-    grpc_port: int | None = Field(None, ge=0, le=65535, description="Serve gRPC too, on this port.")
+    host: str = Field("127.0.0.1", description="Address to bind; addresses beyond loopback require keys.")
+    port: int = Field(8700, ge=0, le=65535, description="Port; 0 chooses a free one.")
+    grpc_port: int | None = Field(None, ge=0, le=65535, description="Also serve gRPC on this port.")
     uds: Path | None = Field(None, description="Listen on a Unix socket (mode 0600) instead.")
     keys: tuple[SecretStr, ...] = Field((), description="API keys, plain or `sha256:HEX`.")
-    key_file: Path | None = Field(None, description="More keys, one a line; read again on SIGHUP.")
-    allowed_hosts: tuple[str, ...] = Field((), description="Further Host names that requests may carry.")
-    allowed_origins: tuple[str, ...] = Field((), description="Origins of pages that may post here.")
-    lanes: int = Field(default_factory=default_lanes, gt=0, description="Processes that judge.")
+    key_file: Path | None = Field(None, description="File of further keys, one per line; read again on SIGHUP.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Further Host names that are accepted.")
+    allowed_origins: tuple[str, ...] = Field((), description="Origins of pages that may send POST requests.")
+    lanes: int = Field(default_factory=default_lanes, gt=0, description="Number of lanes (worker processes).")
     verifiers: tuple[str, ...] = Field((), description="Plugins: files, modules or entry points.")
-    cache_mb: int = Field(64, ge=0, description="Verdict cache.")
+    cache_mb: int = Field(64, ge=0, description="Size of the verdict cache.")
     lane_memory_mb: int = Field(2048, ge=256, description="Address space of a lane.")
-    drain_s: float = Field(30.0, ge=0, description="SIGTERM: seconds to finish what is in hand.")
+    drain_s: float = Field(30.0, ge=0, description="Seconds to finish running work after SIGTERM.")
     sandbox_backends: tuple[str, ...] = Field(
-        ("nsjail",), description="Isolation that may be used, in order; empty: no program is ever run."
+        ("nsjail",), description="Isolation backends that may be used, in order; empty: programs are never run."
     )
-    sandbox_slots: int = Field(default_factory=default_lanes, gt=0, description="Programs at once.")
+    sandbox_slots: int = Field(
+        default_factory=default_lanes, gt=0, description="Maximum number of concurrent programs."
+    )
     sandbox_environments: Environments = Field(
         {}, description="Packages that programs may import, by name: `{requirements, preload}`; see sandbox.md."
     )
-    sandbox_state: Path | None = Field(None, description="Folder of images and environments; see sandbox.md.")
+    sandbox_state: Path | None = Field(None, description="Directory of images and environments; see sandbox.md.")
     unsafe_no_isolation: bool = Field(False, description="Allow the backend `process`, which isolates nothing.")
-    warm: tuple[str, ...] = Field((), description="Modules that lanes share from the start.")
+    warm: tuple[str, ...] = Field((), description="Modules imported before lanes are forked, so that they share them.")
     limits: LimitSettings = LimitSettings()
     redis: RedisSettings | None = None
     quota: QuotaSettings = QuotaSettings()
-    wires: WiresSettings = WiresSettings()
-    shadow: ShadowSettings | None = Field(None, description="Another version that scores too; see service.md.")
+    wires: CompatSettings = CompatSettings()
+    shadow: ShadowSettings | None = Field(
+        None, description="Another version that scores a share of the requests; see service.md."
+    )
 
     @field_validator("sandbox_environments")
     @classmethod
@@ -109,36 +113,45 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Command line, then environment, then the TOML file."""
+        """Return the sources in order: command line, environment, TOML file."""
         toml = TomlConfigSettingsSource(settings_cls, toml_file=cls.config_file)
         return init_settings, env_settings, toml
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the service. gRPC has a port even where HTTP has a Unix socket."""
+        """Whether only this machine can reach the service. gRPC has a port even if HTTP has a Unix socket."""
         return (
             (self.uds is not None and self.grpc_port is None) or self.host in LOOPBACK or self.host.startswith("127.")
         )
 
     def engine(self) -> EngineSettings:
-        """Return what the engine needs to know of these."""
+        """Return the engine's settings."""
         return EngineSettings(
-            lanes=self.lanes, limits=Limits(**self.limits.model_dump()), warm=self.warm,
+            lanes=self.lanes,
+            limits=Limits(**self.limits.model_dump()),
+            warm=self.warm,
             plugins=self.verifiers + self.wires.plugins,
-            cache_bytes=self.cache_mb * 1024 * 1024, lane_memory_mb=self.lane_memory_mb, sandbox=self._sandbox(),
-        )  # fmt: skip
+            cache_bytes=self.cache_mb * 1024 * 1024,
+            lane_memory_mb=self.lane_memory_mb,
+            sandbox=self._sandbox(),
+        )
 
     def _sandbox(self) -> Sandbox | None:
         if not self.sandbox_backends:
             return None
         return Sandbox(
-            backends=self.sandbox_backends, slots=self.sandbox_slots, unsafe_no_isolation=self.unsafe_no_isolation,
-            environments=recipes(self.sandbox_environments), state_dir=self.sandbox_state or default_state_dir(),
-        )  # fmt: skip
+            backends=self.sandbox_backends,
+            slots=self.sandbox_slots,
+            unsafe_no_isolation=self.unsafe_no_isolation,
+            environments=recipes(self.sandbox_environments),
+            state_dir=self.sandbox_state or default_state_dir(),
+        )
 
 
 def load(config: Path | None, **overrides: Any) -> Settings:
-    """Settings from overrides, environment and a TOML file. Raises ValidationError, OSError, ValueError."""
+    """Return settings from overrides, environment and a TOML file. Raises `ValidationError`, `OSError`,
+    `ValueError`.
+    """
     named = config or (Path(os.environ["ASSAY_CONFIG"]) if "ASSAY_CONFIG" in os.environ else None)
     if named is not None and not named.is_file():
         raise FileNotFoundError(f"no such settings file: {named}")
@@ -148,7 +161,7 @@ def load(config: Path | None, **overrides: Any) -> Settings:
 
 
 def hashed(key: str) -> str:
-    """Return the SHA-256 of a key in hex; `sha256:HEX` is taken as it is."""
+    """Return the SHA-256 of a key in hex; `sha256:HEX` is returned unchanged."""
     if key.startswith("sha256:") and len(key) == 71:
         return key.removeprefix("sha256:").lower()
     return hashlib.sha256(key.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The app with wires on, and the rows that trainers send."""
+"""The app with all compat protocols on, and the rows that trainers send."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,22 +19,22 @@ WIRES: dict[str, Any] = {
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def wires() -> AsyncIterator[httpx.AsyncClient]:
-    """Every wire, with its defaults."""
+    """Settings with every compat protocol on, with defaults."""
     async with served(wires=WIRES) as (_, client):
         yield client
 
 
 def rollout(text: str, label: Any = "4", prompt: str = "<|im_start|>2+2?\n") -> dict[str, Any]:
-    """What OpenRLHF sends for one rollout."""
+    """Return OpenRLHF's request for one rollout."""
     return {"query": [f"{prompt}{text}<|im_end|>"], "prompts": [prompt], "labels": [label]}
 
 
 def response(*output: dict[str, Any]) -> dict[str, Any]:
-    """A Responses object."""
+    """Return a Responses object."""
     return {"id": "r", "object": "response", "output": list(output)}
 
 
 def said(text: str) -> dict[str, Any]:
-    """An assistant message in it."""
+    """Return an assistant message of a Responses object."""
     content = [{"type": "output_text", "text": text, "annotations": []}]
     return {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": content}

@@ -1,4 +1,4 @@
-"""A NeMo Gym resources server: the request echoed with its reward, and a mask where there is none."""
+"""A NeMo Gym resources server: the request is returned with its reward, or with a mask."""
 
 from typing import Any
 
@@ -50,18 +50,18 @@ async def test_the_last_message_counts_and_tools_are_kept(wires: httpx.AsyncClie
     assert answer.json()["reward"] == 1.0
 
 
-async def test_silence_is_a_wrong_answer(wires: httpx.AsyncClient) -> None:
+async def test_an_empty_response_is_a_wrong_answer(wires: httpx.AsyncClient) -> None:
     assert (await wires.post("/nemo/verify", json=body())).json()["reward"] == 0.0
 
 
-async def test_sessions_hold_nothing(wires: httpx.AsyncClient) -> None:
+async def test_sessions_keep_no_state(wires: httpx.AsyncClient) -> None:
     assert (await wires.post("/nemo/seed_session", json={})).json() == {}
     seeded = await wires.post("/nemo/seed_session", json={"resources_session_id": "s", "task_data": {}})
     assert seeded.json() == {"resources_session_id": "s"}
     assert (await wires.get("/nemo/reverify_mode")).json() == "stateless"
 
 
-async def test_means_leave_out_what_is_masked(wires: httpx.AsyncClient) -> None:
+async def test_means_exclude_masked_responses(wires: httpx.AsyncClient) -> None:
     told = [{"reward": 1.0, "mask_sample": False, "_ng_task_index": 0}, {"reward": 0.0, "mask_sample": True}]
     answer = (await wires.post("/nemo/aggregate_metrics", json={"verify_responses": told})).json()
     assert answer["key_metrics"] == {"mean/reward": 1.0}

@@ -1,4 +1,4 @@
-"""OpenRLHF's remote reward: its shapes, its retries, and never a silent 0."""
+"""OpenRLHF's remote reward: its formats, its retries, and never a silent 0."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def test_a_batch_keeps_its_order(wires: httpx.AsyncClient) -> None:
     assert (await wires.post("/get_reward", json=body)).json()["rewards"] == [1.0, 0.0, 1.0]
 
 
-async def test_the_prompts_answer_is_not_the_models(wires: httpx.AsyncClient) -> None:
+async def test_an_answer_in_the_prompt_does_not_count(wires: httpx.AsyncClient) -> None:
     body = rollout("", label="4", prompt="4")
     assert (await wires.post("/get_reward", json=body)).json()["rewards"] == [0.0]
 
@@ -43,7 +43,7 @@ async def test_a_row_at_fault_is_refused_where_settings_say_so() -> None:
     assert answer.status_code == 422 and "rewards" not in answer.json()
 
 
-async def test_what_did_not_start_in_time_is_503_with_retry_after() -> None:
+async def test_items_that_did_not_start_in_time_are_503_with_retry_after() -> None:
     wires = {"openrlhf": {**MAPPED, "deadline_s": 1e-9}}
     async with served(wires=wires, cache_mb=0) as (_, http):
         bodies = [rollout(f"{n}") for n in range(64)]
@@ -68,7 +68,7 @@ async def test_a_full_queue_is_503_and_a_patient_client_gets_every_reward() -> N
     assert rewards == [float(n % 2) for n in range(64)]
 
 
-async def test_big_integers_and_odd_text_survive(wires: httpx.AsyncClient) -> None:
+async def test_large_integers_and_unusual_text_are_preserved(wires: httpx.AsyncClient) -> None:
     for text in ("1" * 4000, "\u2028\U0001f600", "\ud800"):
         body = json.dumps(rollout(text, label=text))
         answer = await wires.post("/get_reward", content=body, headers={"content-type": "application/json"})
@@ -77,16 +77,27 @@ async def test_big_integers_and_odd_text_survive(wires: httpx.AsyncClient) -> No
 
 @pytest.mark.parametrize(
     "body",
-    ["", "[]", "{}", '{"query": []}', '{"query": "x"}', '{"query": [1]}', '{"query": ["x"], "labels": [1, 2]}',
-     '{"query": ["x"], "prompts": [3]}', '{"query": ["x"], "labels": [NaN]}', '{"query": ["x"], "labels": [1e999]}',
-     '{"a": ' * 5000, "1" * 5000],
-)  # fmt: skip
-async def test_a_broken_body_is_refused(wires: httpx.AsyncClient, body: str) -> None:
+    [
+        "",
+        "[]",
+        "{}",
+        '{"query": []}',
+        '{"query": "x"}',
+        '{"query": [1]}',
+        '{"query": ["x"], "labels": [1, 2]}',
+        '{"query": ["x"], "prompts": [3]}',
+        '{"query": ["x"], "labels": [NaN]}',
+        '{"query": ["x"], "labels": [1e999]}',
+        '{"a": ' * 5000,
+        "1" * 5000,
+    ],
+)
+async def test_an_invalid_body_is_refused(wires: httpx.AsyncClient, body: str) -> None:
     answer = await wires.post("/get_reward", content=body, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422) and answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_wires_are_off_until_settings_name_them() -> None:
+async def test_protocols_are_off_until_settings_name_them() -> None:
     async with served() as (_, http):
         assert [(await http.post(path, json={})).status_code for path in ("/get_reward", "/slime", "/verify")] == [
             404

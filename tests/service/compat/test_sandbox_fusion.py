@@ -1,4 +1,6 @@
-"""SandboxFusion's requests: a program's own doings are 200, what may yet run is 504, and nothing runs outside."""
+"""SandboxFusion's requests: a program's faults are 200, a retryable state is 504, and nothing runs outside the
+sandbox.
+"""
 
 import asyncio
 import base64
@@ -22,7 +24,7 @@ WIRES: dict[str, Any] = {"sandbox_fusion": {}}
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def fusion() -> AsyncIterator[httpx.AsyncClient]:
-    """The service with a real sandbox; skipped with the reason where none works."""
+    """The service with a real sandbox; skipped with the reason if none works."""
     try:
         Supervisor.start(Sandbox(slots=1)).close()
     except Unavailable as reason:
@@ -35,11 +37,17 @@ async def fusion() -> AsyncIterator[httpx.AsyncClient]:
 
 
 def payload(code: str, **fields: Any) -> dict[str, Any]:
-    """What verl's client sends."""
+    """Return the request of verl's client."""
     return {
-        "compile_timeout": 10, "run_timeout": 10, "code": code, "stdin": "", "memory_limit_MB": 1024,
-        "language": "python", "files": {}, "fetch_files": [],
-    } | fields  # fmt: skip
+        "compile_timeout": 10,
+        "run_timeout": 10,
+        "code": code,
+        "stdin": "",
+        "memory_limit_MB": 1024,
+        "language": "python",
+        "files": {},
+        "fetch_files": [],
+    } | fields
 
 
 async def run(http: httpx.AsyncClient, code: str, **fields: Any) -> dict[str, Any]:
@@ -56,7 +64,7 @@ async def test_a_program_reads_and_prints(fusion: httpx.AsyncClient) -> None:
     assert ran["execution_time"] >= 0
 
 
-async def test_a_run_is_a_report_and_not_a_verdict_so_each_is_run_and_none_is_kept(fusion: httpx.AsyncClient) -> None:
+async def test_runs_are_never_cached(fusion: httpx.AsyncClient) -> None:
     code = "import uuid\nprint(uuid.uuid4())"
     together = await asyncio.gather(*(run(fusion, code) for _ in range(3)))
     printed = [told["run_result"]["stdout"] for told in (*together, await run(fusion, code))]
@@ -82,23 +90,32 @@ async def test_a_program_out_of_time_has_no_return_code(fusion: httpx.AsyncClien
     assert told["run_result"]["return_code"] is None
 
 
-async def test_each_run_is_a_run_of_its_own(fusion: httpx.AsyncClient) -> None:
+async def test_runs_are_isolated_from_each_other(fusion: httpx.AsyncClient) -> None:
     code = "import os, time\nprint(time.time_ns(), os.path.exists('/tmp/x'))\nopen('/tmp/x', 'w').close()"
     first, second = [(await run(fusion, code))["run_result"]["stdout"] for _ in range(2)]
     assert first != second and first.endswith("False\n") and second.endswith("False\n")
 
 
-async def test_files_go_in(fusion: httpx.AsyncClient) -> None:
+async def test_files_are_available_to_the_program(fusion: httpx.AsyncClient) -> None:
     files = {"data.txt": base64.b64encode(b"inside").decode(), "absent": None}
     assert (await run(fusion, "print(open('data.txt').read())", files=files))["run_result"]["stdout"] == "inside\n"
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"language": "klingon"}, {"run_timeout": 1e6}, {"run_timeout": -1}, {"files": {"../x": ""}}, {"files": {"a": "%"}},
-     {"memory_limit_MB": 10**9}, {"stdin": 7}],
-)  # fmt: skip
-async def test_what_can_never_run_is_a_sandbox_error(fusion: httpx.AsyncClient, fields: dict[str, Any]) -> None:
+    [
+        {"language": "klingon"},
+        {"run_timeout": 1e6},
+        {"run_timeout": -1},
+        {"files": {"../x": ""}},
+        {"files": {"a": "%"}},
+        {"memory_limit_MB": 10**9},
+        {"stdin": 7},
+    ],
+)
+async def test_a_request_that_can_never_run_is_a_sandbox_error(
+    fusion: httpx.AsyncClient, fields: dict[str, Any]
+) -> None:
     told = await run(fusion, "print(1)", **fields)
     assert told["status"] == "SandboxError" and told["message"] and told["run_result"] is None
 
@@ -130,7 +147,7 @@ async def test_a_submission_is_accepted_if_every_test_passes(fusion: httpx.Async
     assert (wrong["accepted"], [test["passed"] for test in wrong["tests"]]) == (False, [True, False])
 
 
-async def test_a_submission_says_how_its_programs_ended(fusion: httpx.AsyncClient) -> None:
+async def test_a_submission_reports_how_its_programs_ended(fusion: httpx.AsyncClient) -> None:
     ended = {}
     for language, code in (("python", "while True: pass"), ("python", "1/0"), ("cpp", "no")):
         body = submission(f"```{language}\n{code}\n```", language=language, run_timeout=1)

@@ -21,7 +21,7 @@ async def test_a_row_at_fault_is_never_a_zero_nor_a_null(wires: httpx.AsyncClien
     assert (await wires.post("/slime", json=sample("4", None))).json() == 0.5
 
 
-async def test_an_object_where_the_trainer_has_a_reward_key() -> None:
+async def test_the_answer_is_an_object_with_a_reward_key() -> None:
     async with served(wires={"slime": {**MAPPED, "reward_key": "score", "path": "/rm"}}) as (_, http):
         right, fault = [(await http.post("/rm", json=sample("4", label))).json() for label in ("4", None)]
     assert right == {"score": 1.0, "graded": 1.0, "correct": 1.0, "reason": "equal"}
@@ -32,7 +32,7 @@ async def test_without_a_response_there_is_no_reward(wires: httpx.AsyncClient) -
     assert (await wires.post("/slime", json={"prompt": "p", "label": "4"})).status_code == 422
 
 
-async def test_what_may_yet_be_judged_is_503() -> None:
+async def test_items_that_may_still_be_scored_are_503() -> None:
     code = {"verifier": "code", "reference": {"language": "python", "mode": "stdio", "tests": "{label}"}}
     async with served(wires={"slime": code}) as (_, http):
         body = sample("```python\nprint(1)\n```") | {"label": [{"stdin": "", "expected_stdout": "1"}]}

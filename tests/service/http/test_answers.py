@@ -1,4 +1,4 @@
-"""What comes back: JSON, msgpack, streams, the description of the service."""
+"""Responses: JSON, msgpack, streams, the description of the service."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 MSGPACK = {"content-type": "application/msgpack"}
 
 
-async def test_an_answer_is_the_contracts(http: httpx.AsyncClient) -> None:
+async def test_an_answer_follows_the_contract(http: httpx.AsyncClient) -> None:
     response = await http.post("/v1/score", json={"items": [exact(), exact("5"), exact(verifier="?")]})
     answer = ScoreResponse.model_validate_json(response.content)
     assert [r.outcome.value for r in answer.results] == ["correct", "incorrect", "no_verdict"]
@@ -51,7 +51,7 @@ async def test_broken_msgpack_is_a_problem(http: httpx.AsyncClient, body: bytes)
     [msgspec.msgpack.Ext(5, b"x"), datetime.now(timezone.utc), {"gold": b"4"}, {1: 2}, [float("inf")], "x" * 2_000_000],
 )
 @pytest.mark.parametrize("field", ["reference", "prompt"])
-async def test_what_json_cannot_say_is_its_items_fault_in_msgpack_too(
+async def test_a_msgpack_value_without_a_json_form_is_its_items_fault(
     http: httpx.AsyncClient, field: str, value: Any
 ) -> None:
     item = exact(**{field: {**exact()["reference"], **value} if isinstance(value, dict) else [value]})
@@ -61,20 +61,20 @@ async def test_what_json_cannot_say_is_its_items_fault_in_msgpack_too(
 
 
 @pytest.mark.parametrize("twice", ["completion", "id"])
-async def test_a_name_that_comes_twice_in_msgpack_is_a_problem(http: httpx.AsyncClient, twice: str) -> None:
+async def test_a_duplicate_key_in_msgpack_is_a_problem(http: httpx.AsyncClient, twice: str) -> None:
     fields = [*exact(id="a").items(), (twice, "5")]
     item = bytes([0x80 | len(fields)]) + b"".join(msgspec.msgpack.encode(part) for field in fields for part in field)
     response = await http.post("/v1/score", content=b"\x81\xa5items\x91" + item, headers=MSGPACK)
     assert (response.status_code, response.json()["type"]) == (400, "urn:assay:problem:duplicate_key")
 
 
-async def test_an_id_that_is_no_text_is_a_problem(http: httpx.AsyncClient) -> None:
+async def test_an_id_that_is_not_text_is_a_problem(http: httpx.AsyncClient) -> None:
     body = msgspec.msgpack.encode({"items": [exact(id="ab")]}).replace(b"ab", b"\xff\xfe")
     response = await http.post("/v1/score", content=body, headers=MSGPACK)
     assert (response.status_code, response.json()["type"]) == (400, "urn:assay:problem:invalid_utf8")
 
 
-async def test_a_list_of_millions_of_items_is_refused_by_its_head(http: httpx.AsyncClient) -> None:
+async def test_a_list_of_millions_of_items_is_refused_by_its_length(http: httpx.AsyncClient) -> None:
     body = b"\x81\xa5items\xdd" + (1 << 25).to_bytes(4) + b"\x80" * (1 << 25)
     started = time.monotonic()
     response = await http.post("/v1/score", content=body, headers=MSGPACK)

@@ -1,4 +1,4 @@
-"""Bad input of each kind: the contract's answer, and what was sent is in no answer and no log."""
+"""Every kind of bad input gets the contract's answer, and is never echoed in an answer or log."""
 
 import json
 from typing import Any
@@ -77,9 +77,7 @@ EXCESS = {
 
 @pytest.mark.parametrize("kind", EXCESS)
 @pytest.mark.parametrize("field", ["reference", "prompt", "scores", "final_state", "completion"])
-async def test_what_one_item_holds_too_much_of_is_its_own_result(
-    http: httpx.AsyncClient, field: str, kind: str
-) -> None:
+async def test_an_oversized_field_affects_only_its_own_item(http: httpx.AsyncClient, field: str, kind: str) -> None:
     value = f'[{{"role":"assistant","content":"4","tool_calls":[{{"a":{EXCESS[kind]}}}]}}]'
     others = {"verifier": '"exact"', "completion": '"4"', "reference": '{"mode":"string","gold":"4","extract":"whole"}'}
     guilty = others | {field: value if field == "completion" else f'{{"a":{EXCESS[kind]}}}'}
@@ -180,7 +178,7 @@ async def test_large_integers_stay_exact(http: httpx.AsyncClient) -> None:
     assert [r["reward"] for r in results["results"]] == [1, 0]
 
 
-async def test_defaults_fill_what_an_item_does_not_carry(http: httpx.AsyncClient) -> None:
+async def test_defaults_fill_missing_fields_of_an_item(http: httpx.AsyncClient) -> None:
     whole = exact()
     defaults = {"verifier": whole["verifier"], "reference": whole["reference"], "run": "r"}
     other = {"mode": "string", "gold": "7", "extract": "whole"}
@@ -198,23 +196,25 @@ async def test_a_malformed_pointer_is_named(http: httpx.AsyncClient, raw: Any) -
 @pytest.mark.parametrize(
     ("field", "value"), [("scores", {"a": "1"}), ("completion_ids", ["a"]), ("prompt", 5), ("step", "5")]
 )
-async def test_an_ill_typed_field_is_a_fault_whoever_reads_it(http: httpx.AsyncClient, field: str, value: Any) -> None:
+async def test_an_ill_typed_field_is_a_fault_for_every_verifier(
+    http: httpx.AsyncClient, field: str, value: Any
+) -> None:
     (result,) = (await post(http, {"items": [exact() | {field: value}]})).json()["results"]
     assert (result["reason"], result["error"]["field"]) == ("invalid_item", field)
 
 
 @pytest.mark.parametrize(("said", "status"), [("1", 422), ("True", 422), ("yes", 422), ("0", 200), ("banana", 422)])
-async def test_strict_is_understood_or_refused(http: httpx.AsyncClient, said: str, status: int) -> None:
+async def test_invalid_values_of_strict_are_refused(http: httpx.AsyncClient, said: str, status: int) -> None:
     response = await post(http, {"items": [exact() | {"x": 1}]}, f"/v1/score?strict={said}")
     assert response.status_code == status
 
 
-async def test_strict_does_not_go_with_a_stream(http: httpx.AsyncClient) -> None:
+async def test_strict_is_refused_for_streams(http: httpx.AsyncClient) -> None:
     response = await post(http, {"items": [exact()]}, "/v1/score/stream?strict=1")
     assert (response.status_code, response.json()["field"]) == (422, "strict")
 
 
-async def test_a_decimal_gold_is_compared_as_it_was_written(http: httpx.AsyncClient) -> None:
+async def test_a_decimal_gold_is_compared_exactly(http: httpx.AsyncClient) -> None:
     pi = "3.14159265358979323846264338327950288"
     rows = [
         json.dumps(exact(text, reference={"mode": "number", "gold": "GOLD", "extract": "whole"})).replace(

@@ -1,4 +1,4 @@
-"""Who may come in: Host, Origin, content type, keys."""
+"""Access checks: Host, Origin, content type, keys."""
 
 import hashlib
 import json
@@ -18,34 +18,34 @@ async def status(http: httpx.AsyncClient, **headers: str) -> int:
     return (await http.post("/v1/score", content=BODY, headers=JSON | named)).status_code
 
 
-async def test_a_plain_post_comes_in(http: httpx.AsyncClient) -> None:
+async def test_a_plain_post_is_accepted(http: httpx.AsyncClient) -> None:
     assert await status(http) == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "169.254.169.254", "", "127.0.0.1.nip.io:80"]
 )
-async def test_a_rebinding_host_stays_out(http: httpx.AsyncClient, host: str) -> None:
+async def test_an_unknown_host_is_refused(http: httpx.AsyncClient, host: str) -> None:
     assert await status(http, host=host) == 421
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8700", "127.0.0.1:1", "[::1]:8700", "[::1]"])
-async def test_loopback_has_several_names(http: httpx.AsyncClient, host: str) -> None:
+async def test_all_loopback_names_are_accepted(http: httpx.AsyncClient, host: str) -> None:
     assert await status(http, host=host) == 200
 
 
-async def test_the_pages_of_a_foreign_origin_stay_out(http: httpx.AsyncClient) -> None:
+async def test_a_foreign_origin_is_refused(http: httpx.AsyncClient) -> None:
     assert await status(http, origin="https://evil.example") == 403
     assert await status(http, origin="null") == 403
     assert await status(http, sec_fetch_site="cross-site") == 403
 
 
-async def test_a_page_of_its_own_may_post(http: httpx.AsyncClient) -> None:
+async def test_the_services_own_origin_is_accepted(http: httpx.AsyncClient) -> None:
     assert await status(http, origin="http://127.0.0.1") == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-async def test_what_a_form_can_send_stays_out(http: httpx.AsyncClient, kind: str) -> None:
+async def test_form_content_types_are_refused(http: httpx.AsyncClient, kind: str) -> None:
     assert await status(http, content_type=kind) == 415
 
 
@@ -54,7 +54,7 @@ async def test_unknown_paths_and_methods_are_problems(http: httpx.AsyncClient) -
         assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_keys_are_asked_for_and_rotated_by_reload(tmp_path: Path) -> None:
+async def test_keys_are_required_and_rotated_by_reload(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text("# two keys\nfirst\nsha256:" + hashlib.sha256(b"second").hexdigest() + "\n")
     async with served(key_file=file) as (app, http):
@@ -93,7 +93,7 @@ async def test_a_reference_under_a_wrong_digest_is_refused(http: httpx.AsyncClie
     assert response.status_code == 422
 
 
-async def test_an_empty_key_file_opens_nothing(tmp_path: Path) -> None:
+async def test_an_empty_key_file_does_not_disable_keys(tmp_path: Path) -> None:
     from assay.service.auth import KeyRing, NoKeys
     from assay.service.settings import Settings
 

@@ -1,4 +1,4 @@
-"""Shadow mode: the other version is asked and compared, its answers never leave, and no caller waits for it."""
+"""Shadow mode: the other version's verdicts are compared and never returned, and no caller waits for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER: dict[str, Any] = {"status": 200, "hang": False, "seen": 0, "marks": []}
 
 
 async def other_version(request: httpx.Request) -> httpx.Response:
-    """A service that finds every completion `5` right, and everything else wrong."""
+    """A service that gives 1 for the completion `5`, and 0 otherwise."""
     OTHER["seen"] += 1
     OTHER["marks"].append(request.headers.get(MARK))
     while OTHER["hang"]:
@@ -31,10 +31,16 @@ async def other_version(request: httpx.Request) -> httpx.Response:
     results = []
     for index, item in enumerate(items):
         right = item["completion"] == "5"
-        results.append({
-            "id": item.get("id", str(index)), "reward": float(right), "score": float(right), "verifier": "exact@2",
-            "outcome": "correct" if right else "incorrect", "reason": "equal" if right else "unequal",
-        })  # fmt: skip
+        results.append(
+            {
+                "id": item.get("id", str(index)),
+                "reward": float(right),
+                "score": float(right),
+                "verifier": "exact@2",
+                "outcome": "correct" if right else "incorrect",
+                "reason": "equal" if right else "unequal",
+            }
+        )
     body = {"results": results, "stats": {"items": len(items)}}
     encode = msgspec.msgpack.encode if packed else msgspec.json.encode
     return httpx.Response(OTHER["status"], content=encode(body))
@@ -64,7 +70,7 @@ async def report(app: FastAPI, client: httpx.AsyncClient, **headers: str) -> dic
     return dict((await client.get("/v1/shadow", headers=headers)).json())
 
 
-async def test_one_is_returned_and_the_differences_are_counted(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
+async def test_own_verdicts_are_returned_and_differences_counted(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
     app, client = shadowed
     assert await post(client, "4", "5", "6") == [1.0, 0.0, 0.0]
     found = await report(app, client)
@@ -94,7 +100,7 @@ async def test_each_caller_sees_its_own_examples(shadowed: tuple[FastAPI, httpx.
 
 
 @pytest.mark.parametrize("status", [429, 500])
-async def test_a_failing_shadow_is_counted_and_costs_nobody_anything(
+async def test_a_failing_shadow_is_counted_and_affects_no_caller(
     shadowed: tuple[FastAPI, httpx.AsyncClient], status: int
 ) -> None:
     app, client = shadowed
@@ -103,7 +109,7 @@ async def test_a_failing_shadow_is_counted_and_costs_nobody_anything(
     assert (await report(app, client))["requests"] == {"failed": 1}
 
 
-async def test_a_slow_shadow_holds_nobody_up(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
+async def test_a_slow_shadow_delays_no_caller(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
     app, client = shadowed
     OTHER["hang"] = True
     for n in range(IN_FLIGHT + 3):
@@ -115,8 +121,12 @@ async def test_a_slow_shadow_holds_nobody_up(shadowed: tuple[FastAPI, httpx.Asyn
 
 async def test_examples_are_bounded() -> None:
     shadow = Shadow(ShadowSettings(url="http://other", examples=5), transport=httpx.MockTransport(other_version))
-    answer = {"results": [{"id": str(n), "reward": 1.0, "score": 1.0, "outcome": "correct", "reason": "equal",
-                           "verifier": "exact@1"} for n in range(50)]}  # fmt: skip
+    answer = {
+        "results": [
+            {"id": str(n), "reward": 1.0, "score": 1.0, "outcome": "correct", "reason": "equal", "verifier": "exact@1"}
+            for n in range(50)
+        ]
+    }
     body = {"items": [exact("4", id=str(n)) for n in range(50)]}
     shadow.offer(json.dumps(body).encode(), json.dumps(answer).encode(), kind="application/json", owner="me")
     await shadow.drained()
@@ -131,8 +141,8 @@ async def test_a_share_of_the_requests_is_sent(shadowed: tuple[FastAPI, httpx.As
     assert (await report(app, client))["requests"] == {} and OTHER["seen"] == 0
 
 
-async def test_what_a_shadow_sends_goes_to_no_further_shadow(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
-    """Two services that shadow each other would never end."""
+async def test_forwarded_requests_are_not_forwarded_again(shadowed: tuple[FastAPI, httpx.AsyncClient]) -> None:
+    """Otherwise two services that shadow each other would never stop."""
     app, client = shadowed
     body = json.dumps({"items": [exact("4")]})
     await client.post("/v1/score", content=body, headers={**JSON, MARK: "1"})

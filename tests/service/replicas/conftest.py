@@ -1,4 +1,4 @@
-"""A real Redis of this folder's own, and replicas in process that share it."""
+"""A real Redis for this folder, and in-process replicas that share it."""
 
 import shutil
 import signal
@@ -20,7 +20,7 @@ PASSWORD, SECRET = "p4ss", "s" * 32
 
 
 class RedisServer:
-    """`redis-server` on a port of its own; it can be killed, stopped, and come back."""
+    """`redis-server` on its own port; it can be killed, stopped and restarted."""
 
     def __init__(self, *options: str, url: str = "") -> None:
         self._options = options
@@ -66,7 +66,7 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="module")
 def lasting_redis() -> Iterator[RedisServer]:
-    """One for a whole file."""
+    """A Redis for a whole test file."""
     yield from _served()
 
 
@@ -83,7 +83,7 @@ def _served() -> Iterator[RedisServer]:
 async def replica(
     server: RedisServer, *, secret: str = SECRET, timeout_ms: float = 200, worth_us: float = 0, **settings: Any
 ) -> Any:
-    """A replica with this Redis, as a client that speaks ASGI to it."""
+    """Yield an ASGI client of a replica with this Redis."""
     redis = {"url": server.url, "secret": secret, "timeout_ms": timeout_ms, "worth_us": worth_us}
     app = create_app(Settings(lanes=1, warm=(), sandbox_backends=(), redis=redis, **settings))
     async with app.router.lifespan_context(app):
@@ -94,7 +94,7 @@ async def replica(
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def pair(lasting_redis: RedisServer) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    """Two replicas with one Redis between, and two keys."""
+    """Two replicas that share a Redis, and two keys."""
     keys, quota = ("alpha", "beta", "gamma"), {"items": 60, "window_s": 86400}
     async with (
         replica(lasting_redis, keys=keys, quota=quota) as one,
@@ -104,6 +104,6 @@ async def pair(lasting_redis: RedisServer) -> AsyncIterator[tuple[httpx.AsyncCli
 
 
 async def metric(http: httpx.AsyncClient, name: str) -> float:
-    """The sum of a metric's samples."""
+    """Return the sum of a metric's samples."""
     lines = (await http.get("/metrics", headers={"authorization": "Bearer alpha"})).text.splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))

@@ -1,4 +1,4 @@
-"""Redis gone or slow: hits are lost and nothing else, no request waits for it, and it is used again when it is back."""
+"""Redis unavailable or slow: only cache hits are lost, no request waits for it, and it is used again afterwards."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ async def until_redis_is(up: bool, http: httpx.AsyncClient) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_redis_gone_costs_hits_and_nothing_else(redis_server: RedisServer) -> None:
+async def test_an_outage_of_redis_costs_only_cache_hits(redis_server: RedisServer) -> None:
     async with replica(redis_server) as one:
         await score(one, exact("5"))
         redis_server.kill()
@@ -35,7 +35,7 @@ async def test_redis_gone_costs_hits_and_nothing_else(redis_server: RedisServer)
         assert await metric(one, "assay_redis_misses_total") == hits + 1, "it is asked again"
 
 
-async def test_a_redis_that_hangs_is_waited_for_a_moment_only(redis_server: RedisServer) -> None:
+async def test_a_hanging_redis_is_waited_for_only_briefly(redis_server: RedisServer) -> None:
     async with replica(redis_server, timeout_ms=5) as one:
         await score(one, exact("5"))
         redis_server.freeze()
@@ -50,7 +50,7 @@ async def test_a_redis_that_hangs_is_waited_for_a_moment_only(redis_server: Redi
 
 @asynccontextmanager
 async def behind_a_slow_line(port: int, *, delay_s: float) -> AsyncIterator[int]:
-    """A port at which every answer of another one comes so much later."""
+    """Yield a port that forwards to another one with delayed answers."""
 
     async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter, delay_s: float) -> None:
         with suppress(OSError):
@@ -76,7 +76,7 @@ async def behind_a_slow_line(port: int, *, delay_s: float) -> AsyncIterator[int]
     await asyncio.gather(*carrying)
 
 
-async def test_a_redis_that_is_always_too_late_is_left_alone_once(redis_server: RedisServer) -> None:
+async def test_a_redis_that_is_always_late_goes_down_once(redis_server: RedisServer) -> None:
     async with behind_a_slow_line(redis_server.port, delay_s=0.1) as port:
         link = Link(f"redis://:{PASSWORD}@127.0.0.1:{port}", timeout_s=0.02)
         until, fell = time.monotonic() + 1, 0
@@ -89,7 +89,7 @@ async def test_a_redis_that_is_always_too_late_is_left_alone_once(redis_server: 
     assert (fell, link.up, link.counts["faults"]) == (1, False, 5)
 
 
-async def test_a_redis_that_was_never_there_does_not_keep_the_service_from_starting(redis_server: RedisServer) -> None:
+async def test_the_service_starts_without_a_reachable_redis(redis_server: RedisServer) -> None:
     redis_server.kill()
     async with replica(redis_server, quota={"items": 2}) as one:
         assert [item["reward"] for item in await score(one, exact("4"), exact("5"))] == [1.0, 0.0]

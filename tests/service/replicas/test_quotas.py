@@ -1,4 +1,4 @@
-"""What a key may use in a window: refused with 429, the quota named, and nothing counted for what was refused."""
+"""Quotas per key and window: refused with 429 naming the quota, and refused items are not counted."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ def quotas(**bounds: float) -> tuple[Quotas, Clock]:
     return Quotas(QuotaSettings(window_s=100, **bounds), clock=clock), clock
 
 
-def test_items_run_out_and_the_next_window_gives_them_back() -> None:
+def test_the_item_quota_is_reset_in_the_next_window() -> None:
     bound, clock = quotas(items=10)
     bound.admit("a", 8)
     with pytest.raises(QuotaExceeded) as refused:
@@ -38,13 +38,13 @@ def test_items_run_out_and_the_next_window_gives_them_back() -> None:
     bound.admit("a", 10)
 
 
-def test_keys_do_not_pay_for_each_other() -> None:
+def test_quotas_of_keys_are_independent() -> None:
     bound, _ = quotas(items=10)
     bound.admit("a", 10)
     bound.admit("b", 10)
 
 
-def test_seconds_run_out() -> None:
+def test_the_quota_of_seconds_is_enforced() -> None:
     bound, _ = quotas(cpu_s=1.5)
     bound.admit("a", 1)
     bound.charge("a", 1.5)
@@ -52,14 +52,14 @@ def test_seconds_run_out() -> None:
         bound.admit("a", 1)
 
 
-def test_what_was_not_taken_in_is_given_back() -> None:
+def test_items_that_were_not_accepted_are_not_counted() -> None:
     bound, _ = quotas(items=10)
     bound.admit("a", 10)
     bound.refund("a", 10)
     bound.admit("a", 10)
 
 
-def test_a_batch_that_can_never_fit_is_no_matter_of_time() -> None:
+def test_a_batch_larger_than_the_quota_is_not_retryable() -> None:
     with pytest.raises(EnvelopeFault) as fault:
         quotas(items=10)[0].admit("a", 11)
     assert fault.value.status == 413
@@ -76,7 +76,7 @@ async def test_over_http_it_is_429_with_retry_after_and_the_quotas_name() -> Non
         assert 'assay_quota_refused_total{quota="items"} 1.0' in (await http.get("/metrics")).text
 
 
-async def test_a_wire_answers_a_quota_as_something_to_ask_again() -> None:
+async def test_a_protocol_answers_an_exceeded_quota_as_retryable() -> None:
     wires = {"slime": {"verifier": "exact", "reference": {"mode": "string", "gold": "{label}", "extract": "whole"}}}
     async with served(quota={"items": 1}, wires=wires) as (_, http):
         bodies = [{"prompt": "", "response": "4", "label": "4"}] * 2
@@ -84,7 +84,7 @@ async def test_a_wire_answers_a_quota_as_something_to_ask_again() -> None:
     assert (first.status_code, second.status_code) == (200, 503) and int(second.headers["retry-after"]) >= 1
 
 
-async def test_a_client_is_told_which_quota_over_http_and_grpc() -> None:
+async def test_the_client_reports_the_exceeded_quota_over_http_and_grpc() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Replicas with Redis between: verdicts and references are shared, by key; what is not ours is a miss."""
+"""Replicas that share a Redis: verdicts and references are shared by key; unauthenticated entries are misses."""
 
 import asyncio
 import hashlib
@@ -26,7 +26,7 @@ async def score(http: httpx.AsyncClient, *items: dict[str, Any], key: str = "alp
 
 
 async def written(server: RedisServer, results: list[dict[str, Any]]) -> list[str]:
-    """Their entries' names, once Redis has them: writes are not waited for."""
+    """Return the names of the entries once Redis has them: writes are asynchronous."""
     with Redis.from_url(server.url) as redis:
         until = time.monotonic() + 10
         while time.monotonic() < until:
@@ -37,7 +37,7 @@ async def written(server: RedisServer, results: list[dict[str, Any]]) -> list[st
     raise AssertionError("not written")
 
 
-async def test_a_verdict_of_one_replica_is_a_hit_at_the_other(pair: Pair, lasting_redis: RedisServer) -> None:
+async def test_a_verdict_of_one_replica_is_a_cache_hit_of_the_other(pair: Pair, lasting_redis: RedisServer) -> None:
     told = await score(pair[0], exact("5"))
     await written(lasting_redis, told)
     hits = await metric(pair[1], "assay_redis_hits_total")
@@ -61,7 +61,7 @@ async def test_no_verdict_is_never_shared(pair: Pair, lasting_redis: RedisServer
         assert not redis.keys(f"*{none['item_key']}")
 
 
-async def test_an_entry_that_is_not_ours_is_a_miss(pair: Pair, lasting_redis: RedisServer) -> None:
+async def test_an_entry_that_fails_verification_is_a_miss(pair: Pair, lasting_redis: RedisServer) -> None:
     items = [exact("4", prompt=None), exact("t5")]
     right, wrong = await written(lasting_redis, await score(pair[0], *items))
     with Redis.from_url(lasting_redis.url) as redis:
@@ -75,7 +75,7 @@ async def test_an_entry_that_is_not_ours_is_a_miss(pair: Pair, lasting_redis: Re
     assert await metric(pair[1], "assay_redis_rejected_total") == rejected + 2
 
 
-async def test_junk_under_the_right_seal_is_a_miss(pair: Pair, lasting_redis: RedisServer) -> None:
+async def test_junk_with_a_valid_mac_is_a_miss(pair: Pair, lasting_redis: RedisServer) -> None:
     (name,) = await written(lasting_redis, await score(pair[0], exact("junk")))
     with Redis.from_url(lasting_redis.url) as redis:
         redis.set(name, Seal(SECRET).close("verdict", name, b"\xc1junk"))
@@ -90,7 +90,7 @@ async def test_an_evicted_entry_is_a_miss(pair: Pair, lasting_redis: RedisServer
     assert (await score(pair[1], exact("gone")))[0]["cached"] is False
 
 
-async def test_what_costs_less_than_asking_is_not_shared(lasting_redis: RedisServer) -> None:
+async def test_cheap_verdicts_are_not_shared(lasting_redis: RedisServer) -> None:
     async with replica(lasting_redis, keys=("alpha",), worth_us=1e9) as one:
         (told,) = await score(one, exact("cheap"))
         assert await metric(one, "assay_redis_misses_total") == 0
@@ -98,7 +98,7 @@ async def test_what_costs_less_than_asking_is_not_shared(lasting_redis: RedisSer
         assert not redis.keys(f"*{told['item_key']}")
 
 
-async def test_keys_that_somebody_has_spoiled_cost_nothing_else(pair: Pair, lasting_redis: RedisServer) -> None:
+async def test_corrupted_redis_keys_affect_nothing_else(pair: Pair, lasting_redis: RedisServer) -> None:
     await score(pair[0], exact("q"), key="beta")
     with Redis.from_url(lasting_redis.url) as redis:
         until = time.monotonic() + 10
@@ -114,14 +114,14 @@ async def test_keys_that_somebody_has_spoiled_cost_nothing_else(pair: Pair, last
     await score(pair[1], exact("q2"), key="beta")
 
 
-async def test_another_secret_opens_nothing(pair: Pair, lasting_redis: RedisServer) -> None:
+async def test_entries_of_another_secret_are_rejected(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("secret")))
     async with replica(lasting_redis, secret="t" * 32, keys=("alpha",)) as stranger:
         assert (await score(stranger, exact("secret")))[0]["cached"] is False
         assert await metric(stranger, "assay_redis_rejected_total") == 1
 
 
-async def test_an_uploaded_reference_is_known_to_every_replica_and_to_its_key_only(
+async def test_an_uploaded_reference_is_available_to_all_replicas_for_its_key_only(
     pair: Pair, lasting_redis: RedisServer
 ) -> None:
     body = json.dumps(exact()["reference"]).encode()
@@ -137,7 +137,7 @@ async def test_an_uploaded_reference_is_known_to_every_replica_and_to_its_key_on
 
 
 async def test_a_quota_holds_over_all_replicas(pair: Pair, lasting_redis: RedisServer) -> None:
-    """Also where somebody has spoiled what another key has used."""
+    """Also if another key's usage entry was corrupted."""
     headers = {"authorization": "Bearer gamma"}
     for http in pair:
         await score(http, exact("q3"), key="alpha")

@@ -1,4 +1,4 @@
-"""TLS and the password are the URL's: the right certificate is spoken to, another one is no Redis."""
+"""TLS and the password come from the URL: only a Redis with the right certificate is used."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from .test_replicas import score
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A self-signed one for localhost, and its key."""
+    """A self-signed certificate for localhost, and its key."""
     files = folder / f"{name}.crt", folder / f"{name}.key"
     command = ["openssl", "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
@@ -35,7 +35,7 @@ def tls(tmp_path: Path) -> Iterator[RedisServer]:
     one.kill()
 
 
-async def test_a_redis_behind_tls_is_used_and_a_stranger_is_not(tls: RedisServer, tmp_path: Path) -> None:
+async def test_only_a_redis_with_the_right_certificate_is_used(tls: RedisServer, tmp_path: Path) -> None:
     async with replica(tls, timeout_ms=2000) as one:
         await score(one, exact("5"))
         assert (await metric(one, "assay_redis_up"), await metric(one, "assay_redis_misses_total")) == (1, 1)

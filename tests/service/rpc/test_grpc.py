@@ -47,7 +47,7 @@ def item(completion: Any = "4", **fields: Any) -> dict[str, Any]:
     return {"verifier": "exact", "completion": completion, "reference": GOLD} | fields
 
 
-async def test_verdicts_come_in_order_and_null_is_no_zero(address: str) -> None:
+async def test_verdicts_are_in_order_and_null_is_not_zero(address: str) -> None:
     async with AsyncClient(f"grpc://{address}") as client:
         results = await client.score(
             [item(), item("5"), item(verifier="?"), item([{"role": "assistant", "content": "4"}])]
@@ -98,13 +98,13 @@ async def test_a_faulty_batch_is_refused_with_its_problem(address: str) -> None:
     assert refused.value.problem.field == "defaults.id"
 
 
-async def test_a_completion_over_the_limit_is_not_excused(address: str) -> None:
+async def test_a_completion_over_the_limit_gets_0(address: str) -> None:
     async with AsyncClient(f"grpc://{address}") as client:
         results = await client.score([item(), item("x" * 5_000_000), item()])
     assert [r.reward for r in results] == [1, 0, 1]
 
 
-async def test_a_message_over_the_servers_own_limit_is_not_excused() -> None:
+async def test_a_message_over_the_servers_own_limit_gets_0() -> None:
     async with served(limits={"body_bytes": 100_000}) as (address, _), AsyncClient(f"grpc://{address}") as client:
         results = await client.score([item(), item("x" * 200_000), item()])
     assert [r.reward for r in results] == [1, 0, 1]
@@ -118,13 +118,13 @@ async def test_a_message_of_millions_of_items_is_refused_before_it_is_parsed(add
 
 
 @pytest.mark.parametrize("body", [b"\xff" * 99, b"\x0a\xff\xff\xff\xff\x0f", b"\x0b" * 99, b"\x0a\x02\x0a\x05"])
-async def test_what_is_no_message_is_refused(address: str, body: bytes) -> None:
+async def test_an_invalid_message_is_refused(address: str, body: bytes) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await called(address, body)
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_a_stranger_is_told_so_before_the_message_is_parsed() -> None:
+async def test_an_unknown_key_is_refused_before_the_message_is_parsed() -> None:
     async with served(keys=("sesame",)) as (address, _):
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await called(address, b"\xff" * 99)
@@ -136,7 +136,7 @@ async def called(address: str, body: bytes) -> Any:
         return await channel.unary_unary(f"/{SERVICE}/Score", None, None)(body)
 
 
-async def test_a_full_queue_says_when_to_come_back() -> None:
+async def test_a_full_queue_sends_retry_after() -> None:
     async with served(limits={"queue_items": 2}) as (address, _):
         slow = [item("sleep 3 x", verifier="obey", reference={"word": "x", "n": n}) for n in range(2)]
         async with grpc.aio.insecure_channel(address) as channel:
@@ -181,7 +181,7 @@ async def test_a_clients_deadline_bounds_the_start() -> None:
     assert result.no_verdict.code == "deadline" and result.verdict.reward != result.verdict.reward
 
 
-async def test_keys_are_asked_for() -> None:
+async def test_keys_are_required() -> None:
     async with served(keys=("sesame",)) as (address, _):
         async with AsyncClient(f"grpc://{address}", api_key="wrong") as client:
             with pytest.raises(RequestRefused):

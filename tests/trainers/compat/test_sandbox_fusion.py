@@ -38,9 +38,13 @@ def test_verls_client_is_told_of_a_failure(wires: Service) -> None:
 @pytest.mark.parametrize(("code", "score"), [(DOUBLE, 1.0), ("```python\nprint(2)\n```", 0.5), ("no code", 0.0)])
 def test_verls_own_scorer_pays_what_passes(wires: Service, code: str, score: float) -> None:
     told = default_compute_score(
-        "codecontests", code, json.dumps(CASES), sandbox_fusion_url=f"{wires.http}/run_code",
-        concurrent_semaphore=threading.Semaphore(4), memory_limit_mb=1024,
-    )  # fmt: skip
+        "codecontests",
+        code,
+        json.dumps(CASES),
+        sandbox_fusion_url=f"{wires.http}/run_code",
+        concurrent_semaphore=threading.Semaphore(4),
+        memory_limit_mb=1024,
+    )
     assert (told if isinstance(told, float) else told[0]) == score
 
 

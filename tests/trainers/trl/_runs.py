@@ -38,9 +38,13 @@ def trained(kind: type, reward: Any, folder: Path, *, data: Dataset | None = Non
     callbacks = options.pop("callbacks", None)
     args = config(CONFIGS[kind], folder, **options)
     trainer = kind(
-        model=learner, reward_funcs=[reward], args=args, train_dataset=sums() if data is None else data,
-        processing_class=words, callbacks=callbacks,
-    )  # fmt: skip
+        model=learner,
+        reward_funcs=[reward],
+        args=args,
+        train_dataset=sums() if data is None else data,
+        processing_class=words,
+        callbacks=callbacks,
+    )
     trainer.remove_callback(PrinterCallback)
     trainer.train()
     return trainer
@@ -49,11 +53,22 @@ def trained(kind: type, reward: Any, folder: Path, *, data: Dataset | None = Non
 def config(kind: type, folder: Path, **options: Any) -> Any:
     """Settings that learn in seconds."""
     settings: dict[str, Any] = {
-        "output_dir": str(folder), "use_cpu": True, "bf16": False, "report_to": "none", "save_strategy": "no",
-        "max_steps": STEPS, "per_device_train_batch_size": BATCH, "num_generations": 8, "max_completion_length": 2,
-        "learning_rate": 1.5e-3, "beta": 0.0, "logging_steps": 1, "seed": 1, "disable_tqdm": True,
+        "output_dir": str(folder),
+        "use_cpu": True,
+        "bf16": False,
+        "report_to": "none",
+        "save_strategy": "no",
+        "max_steps": STEPS,
+        "per_device_train_batch_size": BATCH,
+        "num_generations": 8,
+        "max_completion_length": 2,
+        "learning_rate": 1.5e-3,
+        "beta": 0.0,
+        "logging_steps": 1,
+        "seed": 1,
+        "disable_tqdm": True,
         "gradient_checkpointing": False,
-    }  # fmt: skip
+    }
     return kind(**settings | options)
 
 

@@ -43,11 +43,18 @@ def model(vocabulary: PreTrainedTokenizerFast, *, seed: int = 0) -> Qwen2ForCaus
     """About 0.1 M parameters."""
     torch.manual_seed(seed)
     config = Qwen2Config(
-        vocab_size=len(vocabulary), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=4096,
-        eos_token_id=vocabulary.eos_token_id, pad_token_id=vocabulary.pad_token_id, bos_token_id=None,
+        vocab_size=len(vocabulary),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=4096,
+        eos_token_id=vocabulary.eos_token_id,
+        pad_token_id=vocabulary.pad_token_id,
+        bos_token_id=None,
         tie_word_embeddings=True,
-    )  # fmt: skip
+    )
     return Qwen2ForCausalLM(config)
 
 

@@ -28,24 +28,37 @@ def rollout_loop(reward: Any) -> Any:
     """What AsyncGRPO runs in its child process; it is given pickled rewards."""
     context, words = multiprocessing.get_context("spawn"), _tiny.tokenizer(tools=True)
     return _AsyncRolloutLoop(
-        model_name="tiny", dataset=sums(), reward_funcs=[reward], processing_class=words,
-        eos_token_ids=[words.eos_token_id], rollout_buffer=context.Queue(), model_version_value=context.Value("i", 0),
-        heartbeat_value=context.Value("d", 0.0), failed_event=context.Event(),
-        exception_info_queue=context.Queue(1), metrics_queue=context.Queue(), num_generations=4,
-    )  # fmt: skip
+        model_name="tiny",
+        dataset=sums(),
+        reward_funcs=[reward],
+        processing_class=words,
+        eos_token_ids=[words.eos_token_id],
+        rollout_buffer=context.Queue(),
+        model_version_value=context.Value("i", 0),
+        heartbeat_value=context.Value("d", 0.0),
+        failed_event=context.Event(),
+        exception_info_queue=context.Queue(1),
+        metrics_queue=context.Queue(),
+        num_generations=4,
+    )
 
 
 def group(completions: list[str], **columns: list[Any]) -> RolloutGroup:
     """One prompt's rollouts, as generation leaves them."""
     count = len(completions)
     return RolloutGroup(
-        prompts=[[{"role": "user", "content": "2+2="}]] * count, reward_kwargs=columns,
+        prompts=[[{"role": "user", "content": "2+2="}]] * count,
+        reward_kwargs=columns,
         completions=[[{"role": "assistant", "content": text}] for text in completions],
         completions_ids=[[1, 2]] * count,
         completions_sequences=[[TrainingSequence([1, 2], [0, 1], [0.0, -1.0], index)] for index in range(count)],
-        tool_call_counts=[0] * count, tool_failure_counts=[0] * count, model_version=0, group_id=0,
-        env_rewards=[None] * count, rollout_rewards=[None] * count,
-    )  # fmt: skip
+        tool_call_counts=[0] * count,
+        tool_failure_counts=[0] * count,
+        model_version=0,
+        group_id=0,
+        env_rewards=[None] * count,
+        rollout_rewards=[None] * count,
+    )
 
 
 @pytest.mark.parametrize("kind", [AssayReward, AsyncAssayReward])
@@ -119,9 +132,13 @@ def test_an_environments_state_is_learnt_from(service: Service, tmp_path: Path) 
         "learning_rate": 1e-3,
     }
     trainer = GRPOTrainer(
-        model=model, reward_funcs=[reward], args=config(GRPOConfig, tmp_path, **options),
-        train_dataset=Dataset.from_dict({"prompt": [ASKED] * 8}), processing_class=words, environment_factory=Button,
-    )  # fmt: skip
+        model=model,
+        reward_funcs=[reward],
+        args=config(GRPOConfig, tmp_path, **options),
+        train_dataset=Dataset.from_dict({"prompt": [ASKED] * 8}),
+        processing_class=words,
+        environment_factory=Button,
+    )
     trainer.remove_callback(PrinterCallback)
     trainer.train()
     means = logged(trainer, "rewards/pressed/mean")

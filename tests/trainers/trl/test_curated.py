@@ -18,9 +18,15 @@ from assay.datasets.curate.writer import Writer
 from ._tiny import model, tokenizer
 
 COMMON: dict[str, Any] = {
-    "use_cpu": True, "bf16": False, "report_to": "none", "save_strategy": "no", "per_device_train_batch_size": 4,
-    "max_steps": 3, "logging_steps": 1, "max_length": 64,
-}  # fmt: skip
+    "use_cpu": True,
+    "bf16": False,
+    "report_to": "none",
+    "save_strategy": "no",
+    "per_device_train_batch_size": 4,
+    "max_steps": 3,
+    "logging_steps": 1,
+    "max_length": 64,
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +38,13 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for sample in range(4):
                 right = sample % 2 == 0
                 result = {"reward": float(right), "score": float(right), "outcome": "correct" if right else "incorrect"}
-                row = {"id": f"{n}-{sample}", "group": str(n), "prompt": f"{n}+1=", "result": result,
-                       "completion": str(n + 1 + (not right)) + "0" * (sample // 2)}  # fmt: skip
+                row = {
+                    "id": f"{n}-{sample}",
+                    "group": str(n),
+                    "prompt": f"{n}+1=",
+                    "result": result,
+                    "completion": str(n + 1 + (not right)) + "0" * (sample // 2),
+                }
                 file.write(json.dumps(row) + "\n")
     return path
 

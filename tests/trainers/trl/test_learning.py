@@ -40,9 +40,11 @@ def test_rows_at_fault_abstain_and_their_neighbours_learn(service: Service, tmp_
     data = sums()
     answers = [None if index % 5 == 0 else answer for index, answer in enumerate(data["answer"])]
     trainer = trained(
-        GRPOTrainer, AssayReward("exact", NUMBER, url=service.http), tmp_path,
+        GRPOTrainer,
+        AssayReward("exact", NUMBER, url=service.http),
+        tmp_path,
         data=data.remove_columns("answer").add_column("answer", answers),
-    )  # fmt: skip
+    )
     assert rise(logged(trainer, "rewards/assay_exact/mean")) > 0.2
     faults = logged(trainer, "assay_exact/row_faults")
     assert 0.1 < sum(faults) / len(faults) < 0.3 and logged(trainer, "assay_exact/outages") == [0.0] * STEPS

@@ -189,10 +189,10 @@ def _open_instruct(fields: Fields, options: Options) -> Iterator[dict[str, Any]]
     asked = list(messages)
     while asked and asked[-1].get("role") == "assistant":  # remove the answer, if the dataset has one
         asked.pop()
-    yield {**name_of(fields.get("id")), "prompt": asked, **_judged(str(dataset).lower(), fields)}
+    yield {**name_of(fields.get("id")), "prompt": asked, **_scored_by(str(dataset).lower(), fields)}
 
 
-def _judged(dataset: str, fields: Fields) -> dict[str, Any]:
+def _scored_by(dataset: str, fields: Fields) -> dict[str, Any]:
     whole = fields["ground_truth"]
     gold = whole[0] if isinstance(whole, list) and len(whole) == 1 else whole
     if dataset in ("gsm8k", "math", "math_rlvr", "gsm"):

@@ -28,7 +28,7 @@ def _gsm8k(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(fields.get("id")),
         "prompt": text(fields, "question"),
-        **judged(fields, options, "math", {"answer": gold, "extract": "auto"}),
+        **scored_by(fields, options, "math", {"answer": gold, "extract": "auto"}),
         "gold_completion": _CALCULATOR.sub("", worked),
     }
 
@@ -66,7 +66,7 @@ def _math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(fields.get("unique_id") or fields.get("uuid") or fields.get("id")),
         "prompt": text(fields, "problem"),
-        **judged(fields, options, "math", {"answer": gold}),
+        **scored_by(fields, options, "math", {"answer": gold}),
         "gold_completion": worked,
     }
 
@@ -83,7 +83,7 @@ def _deep_math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(fields.get("id")),
         "prompt": text(fields, "question"),
-        **judged(fields, options, "math", {"answer": text(fields, "final_answer"), "extract": "auto"}),
+        **scored_by(fields, options, "math", {"answer": text(fields, "final_answer"), "extract": "auto"}),
     }
 
 
@@ -115,7 +115,7 @@ def _trl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(fields.get("id")),
         "prompt": _prompt(fields["prompt"]),
-        **judged(fields, options, "math", usual),
+        **scored_by(fields, options, "math", usual),
         **({"gold_completion": worked} if isinstance(worked, str) and last_box(worked) is not None else {}),
     }
 
@@ -146,7 +146,7 @@ def _verl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     yield {
         **name_of(None if index is None else f"{source}-{extra.get('split', 'row')}-{index}"),
         "prompt": _prompt(fields["prompt"]),
-        **(judged(fields, options, "", {}) if options.reference is not None else _by_source(source, model, extra)),
+        **(scored_by(fields, options, "", {}) if options.reference is not None else _by_source(source, model, extra)),
     }
 
 
@@ -177,7 +177,7 @@ VERL = Converter(
 )
 
 
-def judged(fields: Fields, options: Options, verifier: str, reference: Fields) -> dict[str, Any]:
+def scored_by(fields: Fields, options: Options, verifier: str, reference: Fields) -> dict[str, Any]:
     """Return verifier and reference from the user's template, or else those given. Raises `RecordFault`."""
     if options.reference is None:
         return {"verifier": options.verifier or verifier, "reference": reference}

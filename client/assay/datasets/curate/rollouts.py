@@ -71,14 +71,14 @@ class Prompt:
     rollouts: list[Rollout] = field(default_factory=list)
 
     @property
-    def judged(self) -> list[Rollout]:
+    def with_verdict(self) -> list[Rollout]:
         """The samples with a verdict."""
         return [rollout for rollout in self.rollouts if rollout.score is not None]
 
     @property
     def pass_rate(self) -> float | None:
         """Share of samples with a verdict that are correct, or None."""
-        scores = [rollout.score for rollout in self.judged]
+        scores = [rollout.score for rollout in self.with_verdict]
         return sum(score == 1 for score in scores) / len(scores) if scores else None
 
 

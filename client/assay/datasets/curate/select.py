@@ -51,14 +51,14 @@ def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
     """Count the prompt, and return whether its pass rate is in the band."""
     tally.prompts += 1
     tally.samples += len(prompt.rollouts)
-    tally.dropped["no verdict"] += len(prompt.rollouts) - len(prompt.judged)
+    tally.dropped["no verdict"] += len(prompt.rollouts) - len(prompt.with_verdict)
     rate = prompt.pass_rate
     if rate is None:
         return False
     tally.pass_rates.append(rate)
     low, high = rules.band
     if not low <= rate <= high:
-        tally.dropped["pass rate out of band"] += len(prompt.judged)
+        tally.dropped["pass rate out of band"] += len(prompt.with_verdict)
         return False
     return True
 
@@ -66,7 +66,7 @@ def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
 def for_sft(prompt: Prompt, rules: Rules, tally: Tally) -> list[Rollout]:
     """Return the samples for SFT."""
     kept, seen = [], set[str]()
-    for rollout in prompt.judged:
+    for rollout in prompt.with_verdict:
         why = _why_not(rollout, rules) or ("said already" if _plain(rollout) in seen else None)
         if why is None:
             seen.add(_plain(rollout))
@@ -112,9 +112,9 @@ def pairs(prompt: Prompt, rules: Rules, tally: Tally) -> Iterator[tuple[Rollout,
     """Yield (chosen, rejected): a correct usable sample and the wrong one of nearest length; no sample is used
     twice.
     """
-    chosen = _once(rollout for rollout in prompt.judged if _why_not(rollout, rules) is None)
+    chosen = _once(rollout for rollout in prompt.with_verdict if _why_not(rollout, rules) is None)
     chosen.sort(key=lambda rollout: (-rollout.reward, rollout.length))
-    rejected = _once(r for r in prompt.judged if r.score == 0 and not r.fields.get("truncated"))
+    rejected = _once(r for r in prompt.with_verdict if r.score == 0 and not r.fields.get("truncated"))
     for good in chosen[: rules.pairs]:
         if not rejected:
             return

@@ -1,7 +1,7 @@
-"""Wires: what trainers already speak to a reward server, as thin translations onto the engine.
+"""Compat protocols: reward-server protocols that trainers already speak, translated to the engine.
 
-One file per wire; each is off until settings name it. None may answer 0 for "no verdict": what a wire
-says instead stands in its file, and in docs/compat.md.
+One module per protocol; each is off until the settings name it. None may answer 0 for *no verdict*: its module, and
+docs/compat.md, say what it answers instead.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from assay.service.compat import nemo_gym, openrlhf, sandbox_fusion, slime
-from assay.service.compat.settings import WiresSettings
+from assay.service.compat.settings import CompatSettings
 from assay.service.front import Front
 
 
-def add_wires(app: FastAPI, front: Front, settings: WiresSettings) -> None:
-    """Add the routes of the wires that settings name."""
+def add_protocols(app: FastAPI, front: Front, settings: CompatSettings) -> None:
+    """Add the routes of the protocols that the settings name."""
     if settings.openrlhf is not None:
         openrlhf.add(app, front, settings.openrlhf)
     if settings.slime is not None:

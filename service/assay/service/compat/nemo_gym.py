@@ -1,10 +1,10 @@
-"""NeMo Gym's resources server: `/verify` and its kin, without sessions (a verdict needs none).
+"""NeMo Gym's resources server: `/verify` and related routes, without sessions (a verdict needs none).
 
-The request is echoed with `reward`, `mask_sample`, `failure_kind`, `failure_reason`, and the components of
-the reward under fixed keys. `mask_sample` is NeMo's own word for "no measurement": a row at fault, and what
-found no worker, is masked; the 0.0 beside it is only there because the field is a number. A full queue is 503
-with Retry-After. Rows have every field of the body, such as `expected_answer` or `verifier_metadata.answer`.
-Not covered: the Environment Servers' `ResourcesVerifyRequest`, tools, MCP.
+The request is returned with `reward`, `mask_sample`, `failure_kind`, `failure_reason`, and the components of the reward
+under fixed keys. `mask_sample` is NeMo's term for "no measurement": faulty rows and items without an available worker
+are masked; their 0.0 is there only because the field must be a number. A full queue is 503 with Retry-After. Rows have
+every field of the body, such as `expected_answer` or `verifier_metadata.answer`. Not covered: the Environment Servers'
+`ResourcesVerifyRequest`, tools, MCP.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from assay.service.compat.scoring import Later, Verdict, Wire, body_of, busy, encoded
-from assay.service.compat.settings import NemoGymWire
+from assay.service.compat.scoring import CompatProtocol, Later, Verdict, body_of, busy, encoded
+from assay.service.compat.settings import NemoGymSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.front import Front
 
 JSON = "application/json"
 
 
-def add(app: FastAPI, front: Front, settings: NemoGymWire) -> None:
-    """Serve it."""
-    wire = Wire("nemo_gym", front, settings, deadline_s=settings.deadline_s)
+def add(app: FastAPI, front: Front, settings: NemoGymSettings) -> None:
+    """Add the routes."""
+    protocol = CompatProtocol("nemo_gym", front, settings, deadline_s=settings.deadline_s)
     _sessions(app, settings.prefix)
 
-    @app.post(settings.prefix + "/verify", tags=["wires"])
+    @app.post(settings.prefix + "/verify", tags=["compat"])
     async def verify(request: Request) -> Response:
-        """NeMo Gym: the reward of one rollout."""
+        """NeMo Gym: score one rollout."""
         try:
             body = await body_of(request)
             messages = completion_of(body.get("response"))
-            told = await _told(request, wire, body, messages)
+            answer = await _answer(request, protocol, body, messages)
         except EngineError as error:
             return busy(error)
-        return Response(encoded({**body, **told}), media_type=JSON)
+        return Response(encoded({**body, **answer}), media_type=JSON)
 
-    @app.post(settings.prefix + "/aggregate_metrics", tags=["wires"])
+    @app.post(settings.prefix + "/aggregate_metrics", tags=["compat"])
     async def aggregate_metrics(request: Request) -> Response:
-        """NeMo Gym: means over what was measured."""
+        """NeMo Gym: means over the responses that are not masked."""
         try:
             return Response(encoded(aggregated(await body_of(request))), media_type=JSON)
         except EngineError as error:
@@ -51,7 +51,7 @@ def add(app: FastAPI, front: Front, settings: NemoGymWire) -> None:
 
 def _sessions(app: FastAPI, prefix: str) -> None:
     async def echo_session(request: Request) -> Response:
-        """NeMo Gym: no state is kept; a caller's own session id is given back."""
+        """NeMo Gym: no state is kept; the caller's session id is returned."""
         try:
             body = await body_of(request)
         except EngineError as error:
@@ -59,20 +59,22 @@ def _sessions(app: FastAPI, prefix: str) -> None:
         kept = {name: body[name] for name in ("resources_session_id",) if name in body}
         return Response(encoded(kept), media_type=JSON)
 
-    app.post(prefix + "/seed_session", tags=["wires"])(echo_session)
-    app.post(prefix + "/close_session", tags=["wires"])(echo_session)
+    app.post(prefix + "/seed_session", tags=["compat"])(echo_session)
+    app.post(prefix + "/close_session", tags=["compat"])(echo_session)
 
-    @app.get(prefix + "/reverify_mode", tags=["wires"])
+    @app.get(prefix + "/reverify_mode", tags=["compat"])
     async def reverify_mode() -> str:
         """NeMo Gym: a rollout may be verified again at any time."""
         return "stateless"
 
 
-async def _told(request: Request, wire: Wire, body: dict[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+async def _answer(
+    request: Request, protocol: CompatProtocol, body: dict[str, Any], messages: list[dict[str, Any]]
+) -> dict[str, Any]:
     try:
-        (verdict,) = await wire.judge(request, [body], [messages])
+        (verdict,) = await protocol.score(request, [body], [messages])
     except Later as later:
-        return _masked("verifier_error", f"no verdict now: {later.code}")
+        return _masked("verifier_error", f"no verdict at present: {later.code}")
     if verdict.reward is None:
         return _masked("verifier_error", f"{verdict.fault}: {verdict.detail}")
     return {"reward": verdict.reward, "mask_sample": False, "failure_kind": None, "failure_reason": None} | _parts(
@@ -81,8 +83,8 @@ async def _told(request: Request, wire: Wire, body: dict[str, Any], messages: li
 
 
 def _masked(kind: str, reason: str) -> dict[str, Any]:
-    told = {"reward": 0.0, "mask_sample": True, "failure_kind": kind, "failure_reason": reason[:500]}
-    return told | {"reward_components": {"score": 0.0}, "assay_reason": "no_verdict"}
+    answer = {"reward": 0.0, "mask_sample": True, "failure_kind": kind, "failure_reason": reason[:500]}
+    return answer | {"reward_components": {"score": 0.0}, "assay_reason": "no_verdict"}
 
 
 def _parts(verdict: Verdict) -> dict[str, Any]:
@@ -90,10 +92,10 @@ def _parts(verdict: Verdict) -> dict[str, Any]:
 
 
 def completion_of(response: Any) -> list[dict[str, Any]]:
-    """Return the output of a Responses object as chat messages. Raises EnvelopeFault; text of any kind is taken."""
+    """Return the output of a Responses object as chat messages. Accepts text of any kind. Raises `EnvelopeFault`."""
     output = response.get("output") if isinstance(response, Mapping) else None
     if not isinstance(output, list):
-        raise EnvelopeFault("invalid_body", "response.output: a list", field="response")
+        raise EnvelopeFault("invalid_body", "response.output must be a list", field="response")
     messages: list[dict[str, Any]] = []
     thinking: list[str] = []
     for item in output:
@@ -119,9 +121,10 @@ def _message(item: Mapping[str, Any]) -> dict[str, Any] | None:
     if kind == "function_call":
         function = {"name": str(item.get("name", "")), "arguments": _arguments(item.get("arguments"))}
         return {
-            "role": "assistant", "content": None,
+            "role": "assistant",
+            "content": None,
             "tool_calls": [{"id": call_id, "type": "function", "function": function}],
-        }  # fmt: skip
+        }
     if kind == "function_call_output":
         output = item.get("output")
         return {
@@ -137,7 +140,7 @@ def _arguments(value: Any) -> Any:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a content: a text, or the texts of its parts."""
+    """Return the text of a content: a string, or the joined texts of its parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -146,10 +149,10 @@ def _text(content: Any) -> str:
 
 
 def aggregated(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Means over the responses that are not masked, in all and by task."""
+    """Return means over the responses that are not masked, overall and per task."""
     responses = body.get("verify_responses")
     if not isinstance(responses, list):
-        raise EnvelopeFault("invalid_body", "verify_responses: a list", field="verify_responses")
+        raise EnvelopeFault("invalid_body", "verify_responses must be a list", field="verify_responses")
     measured = [
         r for r in responses if isinstance(r, Mapping) and not r.get("mask_sample") and _finite(r.get("reward"))
     ]

@@ -1,12 +1,12 @@
 """OpenRLHF's remote reward: `--reward.remote_url http://HOST:PORT/get_reward`.
 
-    {"query": [prompt and response, special tokens and all], "prompts": [...], "labels": [...]}
+    {"query": [prompt and response, including special tokens], "prompts": [...], "labels": [...]}
     -> {"rewards": [x], "scores": [in 0..1], "extra_logs": {"graded": share, ...}}
 
-Rows have `label`, `prompt`, `query`. The response is the query after the prompt, whose head may have been
-cut off; special tokens at its end are dropped. The client tries five times whatever the answer, then
-goes on without a reward and stops: so 503 for what may yet be judged, and a number for the rest. A row
-at fault gets `constant` and counts in `extra_logs`, whose keys are fixed.
+Rows have `label`, `prompt`, `query`. The response is the query after the prompt, whose start may have been cut off;
+special tokens at its end are removed. The client tries five times whatever the answer, then continues without a reward
+and stops; so the answer is 503 if a verdict is still possible, and otherwise a number. A faulty row gets `constant` and
+is counted in `extra_logs`, whose keys are fixed.
 """
 
 from __future__ import annotations
@@ -18,32 +18,34 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.client.sequences import response_of, without_end
-from assay.service.compat.scoring import Later, Verdict, Wire, any_list, body_of, busy, text_list
-from assay.service.compat.settings import OpenRlhfWire
+from assay.service.compat.scoring import CompatProtocol, Later, Verdict, any_list, body_of, busy, text_list
+from assay.service.compat.settings import OpenRlhfSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.front import Front
 
 
-def add(app: FastAPI, front: Front, settings: OpenRlhfWire) -> None:
-    """Serve it."""
-    wire = Wire("openrlhf", front, settings, deadline_s=settings.deadline_s)
+def add(app: FastAPI, front: Front, settings: OpenRlhfSettings) -> None:
+    """Add the route."""
+    protocol = CompatProtocol("openrlhf", front, settings, deadline_s=settings.deadline_s)
 
-    @app.post(settings.path, tags=["wires"])
+    @app.post(settings.path, tags=["compat"])
     async def get_reward(request: Request) -> Response:
         """OpenRLHF's remote reward."""
         try:
             body = await body_of(request)
-            return Response(json_of(await _rewards(request, body, wire, settings)), media_type="application/json")
+            return Response(json_of(await _rewards(request, body, protocol, settings)), media_type="application/json")
         except (Later, EngineError) as error:
             return busy(error)
 
 
-async def _rewards(request: Request, body: dict[str, Any], wire: Wire, settings: OpenRlhfWire) -> dict[str, Any]:
+async def _rewards(
+    request: Request, body: dict[str, Any], protocol: CompatProtocol, settings: OpenRlhfSettings
+) -> dict[str, Any]:
     queries = text_list(body, "query")
     prompts, labels = text_list(body, "prompts"), any_list(body, "labels", len(queries))
     if len(prompts) != len(queries):
-        raise EnvelopeFault("invalid_body", f"prompts: a list of {len(queries)}", field="prompts")
+        raise EnvelopeFault("invalid_body", f"prompts must be a list of length {len(queries)}", field="prompts")
     rows = [
         {"query": query, "prompt": prompt, "label": label}
         for query, prompt, label in zip(queries, prompts, labels, strict=True)
@@ -52,11 +54,11 @@ async def _rewards(request: Request, body: dict[str, Any], wire: Wire, settings:
         without_end(_response(query, prompt), settings.special_tokens)
         for query, prompt in zip(queries, prompts, strict=True)
     ]
-    return _answer(wire, await wire.judge(request, rows, responses))
+    return _answer(protocol, await protocol.score(request, rows, responses))
 
 
-def _answer(wire: Wire, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    numbers = [wire.number(verdict) for verdict in verdicts]
+def _answer(protocol: CompatProtocol, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    numbers = [protocol.number(verdict) for verdict in verdicts]
     scores = [
         min(max(number, 0.0), 1.0) if verdict.unit_score is None else verdict.unit_score
         for number, verdict in zip(numbers, verdicts, strict=True)

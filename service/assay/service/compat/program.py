@@ -1,7 +1,9 @@
-"""The verifier `sandbox_run`: runs a program once and reports what it did. Only the SandboxFusion wire brings it.
+"""The verifier `sandbox_run`: runs a program once and reports what it did. Available only through SandboxFusion's
+protocol.
 
-The completion is the program, as it stands. Its reward is 1 for exit code 0, and judges nothing: what
-the wire passes on is in `tests`, one entry for the compiler where the language has one, one for the run.
+The completion is the whole program. Its reward is 1 for exit code 0 and means nothing more: the protocol returns
+`tests`,
+with one entry for the compiler, if the language has one, and one for the run.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ _COMPILING_S, _SLACK_S = 90.0, 30.0
 
 
 class ProgramReference(Reference):
-    """How to run it."""
+    """How to run the program."""
 
-    language: str = Field(description="python, c, cpp, … as the host offers.")
+    language: str = Field(description="python, c, cpp, … as available on the host.")
     stdin: str = Field("", description="Standard input.")
     wall_s: float = Field(10.0, gt=0, description="Seconds of wall time.")
     memory_mb: int | None = Field(None, gt=0, description="MiB of memory (default 512).")
@@ -47,7 +49,7 @@ class Prepared:
     """A checked reference."""
 
     def __init__(self, reference: ProgramReference) -> None:
-        """Raises `InvalidReference`."""
+        """Raise `InvalidReference` if the reference cannot be run."""
         self.language, self.stdin = reference.language, reference.stdin.encode("utf-8", "replace")
         if self.language not in language_table():
             raise InvalidReference(f"unknown language; known: {', '.join(language_table())}", field="language")
@@ -60,7 +62,7 @@ class Prepared:
 
 
 class ProgramVerifier(Verifier[ProgramReference, Prepared]):
-    """Runs a program."""
+    """Run a program."""
 
     name: ClassVar[str] = "sandbox_run"
     version: ClassVar[int] = 1
@@ -77,11 +79,11 @@ class ProgramVerifier(Verifier[ProgramReference, Prepared]):
         return Prepared(reference)
 
     def wall_s(self, spec: Prepared) -> float:
-        """Seconds that compiling and running may take in all."""
+        """Return the total seconds for compiling and running."""
         return 4 * spec.limits.wall_s + _COMPILING_S + _SLACK_S
 
     def verify(self, spec: Prepared, candidate: Candidate) -> Verdict:
-        """Run the program. Raises `SandboxUnavailable`; never for what the program does."""
+        """Run the program. Raises `SandboxUnavailable`; never because of what the program does."""
         try:
             steps = self._steps(spec, candidate)
         except SandboxError as error:
@@ -102,7 +104,7 @@ class ProgramVerifier(Verifier[ProgramReference, Prepared]):
 
 
 def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, Any]:
-    """Return what a run did, in SandboxFusion's terms: a negative code is a signal, None a time-out."""
+    """Return a run in SandboxFusion's terms: a negative code is a signal, None a timeout."""
     code = run.exit_code if run.exit_code is not None else -(run.signal or 9)
     timed_out = run.status.value == "timeout"
     return {
@@ -118,7 +120,7 @@ def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, An
 def _name(name: str) -> str:
     """Return a plain file name. Raises `InvalidReference`."""
     if not name or len(name) > 128 or name in (".", "..") or "/" in name or "\0" in name or not name.isprintable():
-        raise InvalidReference("a file's name has no folders here", field="files")
+        raise InvalidReference("file names with folders are not supported", field="files")
     return name
 
 

@@ -1,10 +1,10 @@
-"""SandboxFusion: `/run_code`, `/submit` (stdio tests given with the request), `/v1/ping`.
+"""SandboxFusion: `/run_code`, `/submit` (with stdio tests in the request), `/v1/ping`.
 
-The caller's code runs only in the sandbox, and nothing else of the caller's does: `custom_extract_logic`
-is refused. What a program does is a 200 (`Success`, `Failed`); a request that can never be run here
-is a 200 with `SandboxError`, as SandboxFusion has it; what may yet be run is 504, the only answer that verl's client
-tries again. Not covered: `/run_jupyter`, `fetch_files`, files in folders, `compile_timeout` (the
-sandbox has its own), data sets that the server would have to own.
+The caller's code runs only in the sandbox, and no other code of the caller runs at all: `custom_extract_logic` is
+refused. What a program does is a 200 (`Success`, `Failed`); a request that can never be run here is a 200 with
+`SandboxError`, as in SandboxFusion; a request that may still be run is 504, the only answer that verl's client retries.
+Not covered: `/run_jupyter`, `fetch_files`, files in folders, `compile_timeout` (the sandbox has its own), data sets
+stored on the server.
 """
 
 from __future__ import annotations
@@ -16,23 +16,31 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.service.compat.scoring import Later, body_of, busy, encoded, scored
-from assay.service.compat.settings import SandboxFusionWire
+from assay.service.compat.settings import SandboxFusionSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.render import ResultFrame
 from assay.service.front import Front
 
 JSON = "application/json"
-LANGUAGES = {"python": "python", "cpp": "cpp", "c": "c", "nodejs": "javascript", "bash": "bash",
-             "java": "java", "go": "go", "rust": "rust"}  # fmt: skip
-"""SandboxFusion's names -> the sandbox's."""
+LANGUAGES = {
+    "python": "python",
+    "cpp": "cpp",
+    "c": "c",
+    "nodejs": "javascript",
+    "bash": "bash",
+    "java": "java",
+    "go": "go",
+    "rust": "rust",
+}
+"""SandboxFusion's language names -> the sandbox's."""
 RETRY_STATUS = 504
 
 
-def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
-    """Serve it."""
+def add(app: FastAPI, front: Front, settings: SandboxFusionSettings) -> None:
+    """Add the routes."""
 
-    @app.post(settings.prefix + "/run_code", tags=["wires"])
+    @app.post(settings.prefix + "/run_code", tags=["compat"])
     async def run_code(request: Request) -> Response:
         """SandboxFusion: run a program."""
         try:
@@ -42,9 +50,9 @@ def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
         except (Later, EngineError) as error:
             return busy(error, status=RETRY_STATUS)
 
-    @app.post(settings.prefix + "/submit", tags=["wires"])
+    @app.post(settings.prefix + "/submit", tags=["compat"])
     async def submit(request: Request) -> Response:
-        """SandboxFusion: a completion against stdio tests."""
+        """SandboxFusion: run a completion against stdio tests."""
         try:
             body = await body_of(request)
             (frame,) = await scored(request, front, [submit_item(body)], deadline_s=settings.queue_s)
@@ -52,20 +60,20 @@ def add(app: FastAPI, front: Front, settings: SandboxFusionWire) -> None:
         except (Later, EngineError) as error:
             return busy(error, status=RETRY_STATUS)
 
-    @app.get(settings.prefix + "/v1/ping", tags=["wires"])
+    @app.get(settings.prefix + "/v1/ping", tags=["compat"])
     async def ping() -> str:
-        """SandboxFusion: alive."""
+        """SandboxFusion: report that the service is alive."""
         return "pong"
 
 
 def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the item of a `/run_code`. Raises EnvelopeFault."""
+    """Return the item for a `/run_code` request. Raises `EnvelopeFault`."""
     code, language = body.get("code"), body.get("language")
     files = body.get("files") or {}
     if not isinstance(code, str) or not isinstance(language, str) or not isinstance(files, dict):
-        raise EnvelopeFault("invalid_body", "code and language: texts; files: an object")
+        raise EnvelopeFault("invalid_body", "code and language must be strings, files an object")
     if body.get("fetch_files"):
-        raise EnvelopeFault("invalid_body", "files do not leave the sandbox here", field="fetch_files")
+        raise EnvelopeFault("invalid_body", "returning files is not supported", field="fetch_files")
     memory = body.get("memory_limit_MB")
     reference = {
         "language": LANGUAGES.get(language) or language,
@@ -79,7 +87,7 @@ def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_answer(frame: ResultFrame) -> dict[str, Any]:
-    """Return the answer of a `/run_code`. Raises `Later`."""
+    """Return the answer to a `/run_code` request. Raises `Later`."""
     answer: dict[str, Any] = {
         "compile_result": None,
         "run_result": None,
@@ -102,22 +110,26 @@ def run_answer(frame: ResultFrame) -> dict[str, Any]:
 
 
 def submit_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the item of a `/submit`. Raises EnvelopeFault."""
+    """Return the item for a `/submit` request. Raises `EnvelopeFault`."""
     config = body.get("config") or {}
     completion = body.get("completion")
     if not isinstance(config, dict) or not isinstance(completion, str):
-        raise EnvelopeFault("invalid_body", "completion: a text; config: an object")
+        raise EnvelopeFault("invalid_body", "completion must be a string, config an object")
     if config.get("custom_extract_logic"):
         raise EnvelopeFault("invalid_body", "a caller's code runs only in the sandbox", field="custom_extract_logic")
     data = config.get("provided_data")
     tests = data.get("test") if isinstance(data, dict) else None
     if not isinstance(tests, list) or not tests:
-        raise EnvelopeFault("invalid_body", "provided_data.test: stdio tests; no data set lives here", field="config")
+        raise EnvelopeFault(
+            "invalid_body", "provided_data.test must hold stdio tests; no data sets are stored here", field="config"
+        )
     language = str(config.get("language") or "python")
     reference: dict[str, Any] = {
-        "language": LANGUAGES.get(language) or language, "mode": "stdio", "scoring": "fraction",
+        "language": LANGUAGES.get(language) or language,
+        "mode": "stdio",
+        "scoring": "fraction",
         "tests": [_test(test) for test in tests],
-    }  # fmt: skip
+    }
     if config.get("run_timeout") is not None:
         reference["limits"] = {"wall_s": config["run_timeout"]}
     return {"verifier": "code", "completion": completion, "reference": reference}
@@ -127,11 +139,11 @@ def _test(test: Any) -> dict[str, Any]:
     try:
         return {"stdin": test["input"].get("stdin") or "", "expected_stdout": test["output"]["stdout"]}
     except (TypeError, KeyError, AttributeError):
-        raise EnvelopeFault("invalid_body", "a test is input.stdin and output.stdout", field="config") from None
+        raise EnvelopeFault("invalid_body", "a test must have input.stdin and output.stdout", field="config") from None
 
 
 def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]:
-    """Return the answer of a `/submit`. Raises `Later`; a row that can never be judged is a 422."""
+    """Return the answer to a `/submit` request; 422 for a row that can never be scored. Raises `Later`."""
     if frame.reward is None:
         raise EnvelopeFault(_code(frame), _why(frame))
     outcomes = _steps(frame)
@@ -141,9 +153,15 @@ def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]
         for outcome in outcomes
     ]
     return {
-        "id": body.get("id", 0), "accepted": frame.score == 1, "extracted_code": extracted, "full_code": extracted,
-        "test_code": None, "tests": tests, "extracted_type": "fenced" if extracted else "empty", "extra": None,
-    }  # fmt: skip
+        "id": body.get("id", 0),
+        "accepted": frame.score == 1,
+        "extracted_code": extracted,
+        "full_code": extracted,
+        "test_code": None,
+        "tests": tests,
+        "extracted_type": "fenced" if extracted else "empty",
+        "extra": None,
+    }
 
 
 _ENDED = frozenset({"passed", "wrong_output", "wrong_value"})
@@ -151,28 +169,31 @@ _ENDED = frozenset({"passed", "wrong_output", "wrong_value"})
 
 
 def _exec_info(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a test's program ended; its output stays with the service."""
+    """Return how a test's program ended; its output is not returned."""
     status, ended = outcome["status"], outcome["status"] in _ENDED
     stopped = -outcome["signal"] if "signal" in outcome else outcome.get("exit_code") or 1
     code = 0 if ended else None if status == "timeout" else stopped
     wall_ms = outcome.get("wall_ms")
     ran = {
-        "status": "TimeLimitExceeded" if status == "timeout" else "Finished", "return_code": code,
-        "execution_time": None if wall_ms is None else wall_ms / 1000, "stdout": None, "stderr": None,
-    }  # fmt: skip
+        "status": "TimeLimitExceeded" if status == "timeout" else "Finished",
+        "return_code": code,
+        "execution_time": None if wall_ms is None else wall_ms / 1000,
+        "stdout": None,
+        "stderr": None,
+    }
     step = "compile_result" if status == "compile_error" else "run_result"
     results = {"compile_result": None, "run_result": None, step: ran}
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "status": "Success" if ended else "Failed",
         "message": "",
         "executor_pod_name": None,
         "files": {},
     }
-    return told | results
+    return answer | results
 
 
 def _steps(frame: ResultFrame) -> list[dict[str, Any]]:
-    """Return what ran; nothing for a request that can never run. Raises `Later`."""
+    """Return the runs; empty for a request that can never be run. Raises `Later`."""
     if frame.error is not None and frame.error.retryable:
         raise Later(frame.error.code)
     return list(frame.json_field("tests") or ())

@@ -1,7 +1,7 @@
-"""What all wires share: a body read strictly, rows made into items, verdicts awaited, faults said aloud.
+"""Shared parts of the compat protocols: read bodies strictly, make items of rows, await verdicts, report faults.
 
-A verdict is a `Verdict`; a row that cannot be judged is one with `fault`; what may yet be judged (queue
-full, deadline, lost worker, no sandbox now) raises `Later`, which the wire answers in its own words.
+A verdict is a `Verdict`; a row that cannot be scored is one with `fault`. If a verdict is still possible (queue full,
+deadline, lost worker, sandbox unavailable), `Later` is raised, which each protocol answers in its own form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fastapi.responses import Response
 
 from assay.client.templates import MissingColumn, Row, RowFault, read_json, template
 from assay.contract.numbers import Lexeme
-from assay.service.compat.settings import MappedWire
+from assay.service.compat.settings import MappedSettings
 from assay.service.engine.errors import (
     EngineClosed,
     EngineError,
@@ -38,7 +38,7 @@ RETRY_S = 1
 
 
 class Later(Exception):
-    """No verdict now; asking again may give one."""
+    """There is no verdict at present; a later request may get one."""
 
     def __init__(self, code: str, *, retry_after_s: float = RETRY_S) -> None:
         super().__init__(code)
@@ -47,7 +47,7 @@ class Later(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """One row's: `reward` is None exactly where `fault` is the code of the row's own fault."""
+    """The verdict on one row. `reward` is None exactly if `fault` is set, the code of the row's own fault."""
 
     reward: float | None
     score: float | None
@@ -57,7 +57,7 @@ class Verdict:
 
     @classmethod
     def of(cls, frame: ResultFrame) -> Verdict:
-        """Return what a result amounts to. Raises `Later`."""
+        """Return the verdict in a result. Raises `Later`."""
         if frame.reward is not None:
             return cls(reward=frame.reward, score=frame.score, reason=frame.reason)
         error = frame.error
@@ -68,30 +68,30 @@ class Verdict:
 
     @property
     def unit_score(self) -> float | None:
-        """Correctness in [0, 1]; of a verdict that is pure shaping, its reward held to that."""
+        """Correctness in [0, 1]; for a pure shaping term, its reward clipped to that range."""
         if self.score is not None or self.reward is None:
             return self.score
         return min(max(self.reward, 0.0), 1.0)
 
 
-class Wire:
-    """Rows to verdicts, for one wire."""
+class CompatProtocol:
+    """Scores rows for one compat protocol."""
 
-    def __init__(self, name: str, front: Front, settings: MappedWire, *, deadline_s: float) -> None:
+    def __init__(self, name: str, front: Front, settings: MappedSettings, *, deadline_s: float) -> None:
         self.name, self._front, self._deadline_s = name, front, deadline_s
         self.settings = settings
         sources = {"verifier": settings.verifier, "reference": settings.reference, **settings.fields}
         self._fills = {field: template(source) for field, source in sources.items()}
 
-    async def judge(self, request: Request, rows: Sequence[Row], completions: Sequence[Any]) -> list[Verdict]:
-        """One verdict per row. Raises `Later`, EnvelopeFault, ClientGone."""
+    async def score(self, request: Request, rows: Sequence[Row], completions: Sequence[Any]) -> list[Verdict]:
+        """Return one verdict per row. Raises `Later`, `EnvelopeFault`, `ClientGone`."""
         made = [self._item(row, completion) for row, completion in zip(rows, completions, strict=True)]
         items = [item for item in made if not isinstance(item, Verdict)]
-        told = iter(await self._scored(request, items) if items else [])
-        verdicts = [entry if isinstance(entry, Verdict) else next(told) for entry in made]
+        results = iter(await self._scored(request, items) if items else [])
+        verdicts = [entry if isinstance(entry, Verdict) else next(results) for entry in made]
         for verdict in verdicts:
             if verdict.fault:
-                log.warning("row without verdict", wire=self.name, code=verdict.fault, detail=verdict.detail[:300])
+                log.warning("row without verdict", protocol=self.name, code=verdict.fault, detail=verdict.detail[:300])
         return verdicts
 
     async def _scored(self, request: Request, items: Sequence[Mapping[str, Any]]) -> list[Verdict]:
@@ -99,11 +99,11 @@ class Wire:
         return [Verdict.of(frame) for frame in frames]
 
     def number(self, verdict: Verdict) -> float:
-        """Return the reward, or what settings say for a row at fault. Raises EnvelopeFault."""
+        """Return the reward, or the value that the settings give for a faulty row. Raises `EnvelopeFault`."""
         if verdict.reward is not None:
             return verdict.reward
         if self.settings.row_fault == "refuse":
-            raise EnvelopeFault(verdict.fault or "invalid_item", verdict.detail or "the row cannot be judged")
+            raise EnvelopeFault(verdict.fault or "invalid_item", verdict.detail or "the row cannot be scored")
         return self.settings.constant
 
     def _item(self, row: Row, completion: Any) -> dict[str, Any] | Verdict:
@@ -117,9 +117,7 @@ class Wire:
 async def scored(
     request: Request, front: Front, items: Sequence[Mapping[str, Any]], *, deadline_s: float
 ) -> list[ResultFrame]:
-    """Return the results of items; nothing is left running for a client that goes away. Raises EngineError,
-    ClientGone.
-    """
+    """Return the results of items; a client that disconnects cancels them. Raises `EngineError`, `ClientGone`."""
     submission = await front.taken(
         encoded({"items": items, "deadline_s": deadline_s}), owner=request.scope["assay.owner"]
     )
@@ -128,10 +126,10 @@ async def scored(
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value that came out of a body, as JSON again. Raises EnvelopeFault for endless nesting."""
+    """Return a value from a decoded body as JSON again. Raises `EnvelopeFault` for endless nesting."""
     try:
         return msgspec.json.encode(value, enc_hook=_as_written)
-    except UnicodeEncodeError:  # a lone surrogate goes as its escape: the intake says what becomes of it
+    except UnicodeEncodeError:  # keep a lone surrogate as its escape; the engine's intake handles it
         return json.dumps(value, allow_nan=False).encode()
     except RecursionError:
         raise EnvelopeFault("too_deep", "nested too deeply", status=400) from None
@@ -144,7 +142,7 @@ def _as_written(value: Any) -> msgspec.Raw:
 
 
 def busy(error: Later | EngineError, *, status: int = 503) -> Response:
-    """`status` with Retry-After for what may be asked again; the problem's own status for the rest."""
+    """Return `status` with Retry-After if a retry may help, else the problem's own status."""
     document = _document(error)
     headers = {}
     if document["status"] == 503:
@@ -158,7 +156,7 @@ def busy(error: Later | EngineError, *, status: int = 503) -> Response:
 
 def _document(error: Later | EngineError) -> dict[str, Any]:
     if isinstance(error, Later):
-        return problem(503, error.code, "no verdict now; ask again", retry_after_s=int(error.retry_after_s))
+        return problem(503, error.code, "no verdict at present; try again", retry_after_s=int(error.retry_after_s))
     document = problem_of(error)
     if isinstance(error, Overloaded | QuotaExceeded | EngineClosed | EngineUnavailable):
         document |= {"status": 503, "title": "Service unavailable"}
@@ -166,7 +164,7 @@ def _document(error: Later | EngineError) -> dict[str, Any]:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """Return the JSON object that was sent; no number of it is changed. Raises EnvelopeFault."""
+    """Return the JSON object in the body, without changing any number. Raises `EnvelopeFault`."""
     try:
         body = read_json(await request.body())
     except (ValueError, RecursionError):
@@ -177,18 +175,18 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 def text_list(body: Mapping[str, Any], name: str) -> list[str]:
-    """Return a list of texts in the body. Raises EnvelopeFault."""
+    """Return a list of strings in the body. Raises `EnvelopeFault`."""
     value = body.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
-        raise EnvelopeFault("invalid_body", f"{name}: a list of strings, not empty", field=name)
+        raise EnvelopeFault("invalid_body", f"{name} must be a non-empty list of strings", field=name)
     return value
 
 
 def any_list(body: Mapping[str, Any], name: str, length: int) -> list[Any]:
-    """Return a list as long as another, or Nones where it is absent. Raises EnvelopeFault."""
+    """Return a list of the given length, or Nones if it is absent. Raises `EnvelopeFault`."""
     value = body.get(name)
     if value is None:
         return [None] * length
     if not isinstance(value, list) or len(value) != length:
-        raise EnvelopeFault("invalid_body", f"{name}: a list of {length}", field=name)
+        raise EnvelopeFault("invalid_body", f"{name} must be a list of length {length}", field=name)
     return value

@@ -1,10 +1,10 @@
-"""Settings of the wires: which are on, and how a trainer's label becomes an item.
+"""Settings of the compat protocols: which are on, and how a trainer's label becomes an item.
 
     [wires.openrlhf]
     verifier = "math"
     reference = { answer = "{label}" }
 
-Templates are `assay.client.templates`; each wire's file says which names its rows have.
+Templates are `assay.client.templates`; each protocol's module says which names its rows have.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from assay.client.templates import template
 from assay.contract.item import ITEM_FIELDS
 
 
-class MappedWire(BaseModel):
-    """What every wire needs to know that sends a label and not an item."""
+class MappedSettings(BaseModel):
+    """Settings of a protocol that sends a label instead of an item."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    verifier: str = Field(description="A verifier's name, or a template.")
+    verifier: str = Field(description="Name of the verifier, or a template.")
     reference: dict[str, Any] | str = Field(description="Template of the reference.")
     fields: dict[str, Any] = Field(default_factory=dict, description="Templates of further item fields.")
     row_fault: Literal["constant", "refuse"] = Field(
-        "constant", description="A row that cannot be judged: `constant` for it (and counted), or 422."
+        "constant", description="For a row that cannot be scored: `constant` (and it is counted), or 422."
     )
-    constant: float = Field(0.5, allow_inf_nan=False, description="Neither right nor wrong.")
+    constant: float = Field(
+        0.5, allow_inf_nan=False, description="Reward of a faulty row, by default neither right nor wrong."
+    )
 
     @field_validator("verifier", "reference", "fields")
     @classmethod
@@ -48,53 +50,53 @@ class MappedWire(BaseModel):
     def _known(cls, value: dict[str, Any]) -> dict[str, Any]:
         wrong = set(value) & {"id", "verifier", "completion", "reference"} | set(value) - set(ITEM_FIELDS)
         if wrong:
-            raise ValueError(f"not a field that can be filled in: {', '.join(sorted(wrong))}")
+            raise ValueError(f"not a field of an item that can be set: {', '.join(sorted(wrong))}")
         return value
 
 
-class OpenRlhfWire(MappedWire):
+class OpenRlhfSettings(MappedSettings):
     """`--reward.remote_url http://HOST:PORT/get_reward`."""
 
-    path: str = Field("/get_reward", pattern="^/", description="Where it is served.")
-    deadline_s: float = Field(150.0, gt=0, description="The client waits 180 s.")
-    special_tokens: tuple[str, ...] = Field(SPECIAL_TOKENS, description="Cut from the end of a query.")
+    path: str = Field("/get_reward", pattern="^/", description="Path of the route.")
+    deadline_s: float = Field(150.0, gt=0, description="Seconds for one request; the client waits 180 s.")
+    special_tokens: tuple[str, ...] = Field(SPECIAL_TOKENS, description="Tokens removed from the end of a query.")
 
 
-class SlimeWire(MappedWire):
+class SlimeSettings(MappedSettings):
     """`--rm-type remote_rm --rm-url http://HOST:PORT/slime`."""
 
-    path: str = Field("/slime", pattern="^/", description="Where it is served.")
-    deadline_s: float = Field(90.0, gt=0, description="The client waits 120 s.")
-    reward_key: str | None = Field(None, description="As `--reward-key`: answer an object. Default: a number.")
+    path: str = Field("/slime", pattern="^/", description="Path of the route.")
+    deadline_s: float = Field(90.0, gt=0, description="Seconds for one request; the client waits 120 s.")
+    reward_key: str | None = Field(None, description="As `--reward-key`: the answer is an object. Default: a number.")
 
 
-class NemoGymWire(MappedWire):
+class NemoGymSettings(MappedSettings):
     """A resources server of NeMo Gym."""
 
-    prefix: str = Field("", pattern="^(/.*[^/])?$", description="Path before `/verify` and its kin.")
+    prefix: str = Field("", pattern="^(/.*[^/])?$", description="Path before `/verify` and related routes.")
     deadline_s: float = Field(300.0, gt=0, description="Seconds for one verification.")
 
 
-class SandboxFusionWire(BaseModel):
+class SandboxFusionSettings(BaseModel):
     """SandboxFusion's `/run_code` and `/submit`; programs run only in the sandbox."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    prefix: str = Field("", pattern="^(/.*[^/])?$", description="Path before `/run_code` and its kin.")
-    queue_s: float = Field(8.0, gt=0, description="Seconds that a run may wait; verl's client bears 10.")
+    prefix: str = Field("", pattern="^(/.*[^/])?$", description="Path before `/run_code` and related routes.")
+    queue_s: float = Field(8.0, gt=0, description="Seconds that a run may wait; verl's client waits 10.")
 
 
-class WiresSettings(BaseModel):
-    """Which wires are on."""
+class CompatSettings(BaseModel):
+    """The compat protocols that are on."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    openrlhf: OpenRlhfWire | None = Field(None, description="OpenRLHF's remote reward; see compat.md.")
-    slime: SlimeWire | None = Field(None, description="slime's remote reward; see compat.md.")
-    nemo_gym: NemoGymWire | None = Field(None, description="A NeMo Gym resources server; see compat.md.")
-    sandbox_fusion: SandboxFusionWire | None = Field(None, description="SandboxFusion; see compat.md.")
+    openrlhf: OpenRlhfSettings | None = Field(None, description="OpenRLHF's remote reward; see compat.md.")
+    slime: SlimeSettings | None = Field(None, description="slime's remote reward; see compat.md.")
+    nemo_gym: NemoGymSettings | None = Field(None, description="A NeMo Gym resources server; see compat.md.")
+    sandbox_fusion: SandboxFusionSettings | None = Field(None, description="SandboxFusion; see compat.md.")
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """Verifiers that wires bring."""
+        """Import paths of the verifiers that protocols need."""
         return ("assay.service.compat.program",) if self.sandbox_fusion is not None else ()

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: what it is made of, and its life from start to drain."""
+"""The service as an ASGI application: its parts, and its lifespan from start to drain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from assay.service.auth import KeyRing
-from assay.service.compat import add_wires
+from assay.service.compat import add_protocols
 from assay.service.engine.engine import Engine
 from assay.service.front import Front
 from assay.service.http.guard import Guard
@@ -25,7 +25,7 @@ from assay.service.shadow import Shadow
 
 
 def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
-    """Return the service as an ASGI app. The engine starts and ends with the app's lifespan."""
+    """Return the service as an ASGI app. The engine starts and stops with the app's lifespan."""
     engine = engine or Engine(settings.engine())
     share = Share(engine, settings.redis, settings.quota)
     shadow = None if settings.shadow is None else Shadow(settings.shadow)
@@ -49,13 +49,13 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
     app.state.leaving = asyncio.Event()
-    """Set when nothing new is taken in any more."""
+    """Set once no new requests are accepted."""
     app.state.shadow = shadow
     app.include_router(score_routes(app.state.front, shadow))
     app.include_router(about_routes(app.state.front, metrics))
     if shadow is not None:
         app.include_router(shadow_routes(shadow))
-    add_wires(app, app.state.front, settings.wires)
+    add_protocols(app, app.state.front, settings.wires)
     add_handlers(app)
     app.add_middleware(Guard, settings=settings, keys=keys)
     documented(app)

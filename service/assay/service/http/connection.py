@@ -1,4 +1,4 @@
-"""Work that nobody waits for any more ends: a client that closes its connection cancels what it asked for."""
+"""Cancel work whose client has disconnected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClientGone(Exception):
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:
-    """Return the work's result; the work is cancelled when the client goes away. Read the body before."""
+    """Return the work's result; cancel the work if the client disconnects. The body must have been read before."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
     try:

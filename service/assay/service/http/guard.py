@@ -1,9 +1,9 @@
-"""The gate of the HTTP face, as ASGI middleware: Host, Origin, content type, size, key.
+"""Access checks of the HTTP service, as ASGI middleware: Host, Origin, content type, size, key.
 
-Loopback is not trusted either: a page in the user's browser can post to 127.0.0.1, or reach it under a
-name of its own (DNS rebinding). So the Host must be one that we know, a POST from another origin is
-refused, and bodies must be JSON or msgpack, which a plain form cannot send. The body is bounded while
-it is read, whatever Content-Length says.
+Loopback is not trusted either: a page in the user's browser can post to 127.0.0.1, or reach it under a domain of its
+own
+(DNS rebinding). So the Host must be a known one, a POST from another origin is refused, and bodies must be JSON or
+msgpack, which a plain form cannot send. The body is bounded while it is read, whatever Content-Length says.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
 
 class Refusal(Exception):
-    """A request that goes no further."""
+    """A request that is refused before it reaches a route."""
 
     def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 
 class Guard:
-    """Lets through what may come in, with `scope["assay.owner"]` set."""
+    """Passes accepted requests on, with `scope["assay.owner"]` set."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings, keys: KeyRing) -> None:
         self._app = app
@@ -42,7 +42,7 @@ class Guard:
         self._origins = frozenset(settings.allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Check a request and pass it on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -71,7 +71,7 @@ class Guard:
     def _check_host(self, host: str) -> None:
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         if not self._any_host and name.strip("[]").lower() not in self._hosts:
-            raise Refusal(421, "unknown_host", "this Host is not served here (setting allowed_hosts)", field="Host")
+            raise Refusal(421, "unknown_host", "this Host is not allowed (setting allowed_hosts)", field="Host")
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")
@@ -80,11 +80,13 @@ class Guard:
             return
         own = f"http://{headers.get('host', '')}"
         if origin not in self._origins and origin not in (own, own.replace("http:", "https:")):
-            raise Refusal(403, "foreign_origin", "pages of this origin may not post here", field="Origin")
+            raise Refusal(403, "foreign_origin", "this origin is not allowed (setting allowed_origins)", field="Origin")
 
     def _check_type(self, value: str) -> None:
         if value.partition(";")[0].strip().lower() not in BODY_TYPES:
-            raise Refusal(415, "unsupported_media_type", f"one of {', '.join(BODY_TYPES)}", field="Content-Type")
+            raise Refusal(
+                415, "unsupported_media_type", f"must be one of {', '.join(BODY_TYPES)}", field="Content-Type"
+            )
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         seen, started = 0, False
@@ -110,7 +112,7 @@ class Guard:
 
 
 def _too_large(limit: int) -> Refusal:
-    return Refusal(413, "too_large", f"body: at most {limit} bytes", field="body", limit=limit)
+    return Refusal(413, "too_large", f"the body exceeds {limit} bytes", field="body", limit=limit)
 
 
 async def _refuse(send: Send, document: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Exceptions as responses: problem documents for the engine's errors and for errors of the service itself."""
+"""Exception handlers: problem documents for the engine's errors and for errors of the service itself."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def _client_gone(request: Request, error: Exception) -> Response:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("internal error", kind=type(error).__name__, path=request.url.path, where=_where(error))
-    return _response(problem(500, "internal", "an error of the service; it is in its log"))
+    return _response(problem(500, "internal", "internal error; see the service's log"))
 
 
 def _where(error: BaseException) -> list[str]:

@@ -1,7 +1,7 @@
-"""A bound on a request's head, which comes before any key is looked at.
+"""A bound on the size of a request's head, which is read before any key is checked.
 
-httptools keeps a header until it is whole, however long it grows; uvicorn's own bound is for h11 alone.
-Not covered: how slowly a head or a body comes (a proxy's business), and how many connections there are.
+httptools buffers a header until it is complete, however long it grows; uvicorn's own bound applies to h11 only. Not
+covered: slow heads or bodies (left to a proxy), and the number of connections.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ HEAD_BYTES = 64 * 1024
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """uvicorn's protocol; a head of more than HEAD_BYTES, and what came with its first piece, is a 400."""
+    """uvicorn's protocol with a limit: a head of more than HEAD_BYTES (counted per received chunk) is a 400."""
 
     _in_head = False
     _head_bytes = 0
 
     def data_received(self, data: bytes) -> None:
-        """More of a request."""
+        """Handle received bytes."""
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
@@ -28,11 +28,11 @@ class BoundedHeads(HttpToolsProtocol):
             super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Handle the start of a request."""
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Its head is whole."""
+        """Handle the end of the head."""
         self._in_head = False
         super().on_headers_complete()

@@ -1,4 +1,4 @@
-"""The OpenAPI document: bodies are read as bytes, so their models are put in by hand."""
+"""The OpenAPI document. Bodies are read as bytes, so their models are added explicitly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BODIES = {
 
 
 def documented(app: FastAPI) -> None:
-    """Make the app's `/docs` and `/openapi.json` say what bodies hold."""
+    """Document the bodies in the app's `/docs` and `/openapi.json`."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -43,7 +43,7 @@ def _schema(app: FastAPI) -> dict[str, Any]:
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"]["default"] = {
-                "description": "A problem (RFC 9457).",
+                "description": "A problem document (RFC 9457).",
                 "content": {"application/problem+json": {"schema": _ref("Problem")}},
             }
     return document

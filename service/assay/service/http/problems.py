@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: one place says which exception is which status.
+"""Errors as RFC 9457 problem documents: the single mapping from exceptions to statuses.
 
 Details name fields and limits, never what was sent.
 """
@@ -37,15 +37,15 @@ SHOWN_FAULTS = 20
 
 
 class ItemsRefused(EngineError):
-    """With `?strict=1`: some items are at fault."""
+    """Some items are faulty, and the request has `?strict=1`."""
 
     def __init__(self, faults: list[ResultFrame]) -> None:
-        super().__init__(f"{len(faults)} items are at fault")
+        super().__init__(f"{len(faults)} items are faulty")
         self.faults = faults
 
 
 def problem(status: int, code: str, detail: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return a problem document; fields that are None are left out."""
+    """Return a problem document without fields that are None."""
     body = {"type": f"urn:assay:problem:{code}", "title": TITLES.get(status, "Error"), "status": status}
     return body | {key: value for key, value in {"detail": detail, **more}.items() if value is not None}
 
@@ -57,7 +57,7 @@ def problem_of(error: EngineError) -> dict[str, Any]:
     if isinstance(error, Overloaded):
         wait = math.ceil(error.retry_after_s)
         depth = {"queue_depth": error.queue_depth, "limit": error.limit, "retry_after_s": wait}
-        return problem(429, "overloaded", "the queue is full; nothing of this request was taken in", **depth)
+        return problem(429, "overloaded", "the queue is full; no item of this request was accepted", **depth)
     if isinstance(error, QuotaExceeded):
         wait = max(math.ceil(error.retry_after_s), 1)
         return problem(429, "quota_exceeded", str(error), quota=error.quota, limit=error.limit, retry_after_s=wait)
@@ -67,7 +67,7 @@ def problem_of(error: EngineError) -> dict[str, Any]:
         return problem(503, "shutting_down", "the service is shutting down", retry_after_s=1)
     if isinstance(error, EngineUnavailable):
         return problem(503, "no_lanes", "no lane can be started", retry_after_s=5)
-    return problem(500, "internal", "an error of the service; it is in its log")
+    return problem(500, "internal", "internal error; see the service's log")
 
 
 def _items_refused(error: ItemsRefused) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def score_routes(front: Front, shadow: Shadow | None) -> APIRouter:
 
     @router.post("/v1/score")
     async def score(request: Request) -> Response:
-        """Score a batch; results come in the order of the items. `?strict=1`: a faulty item fails the request."""
+        """Score a batch; results are in the order of the items. `?strict=1`: a faulty item fails the request."""
         strict = _strict(request)
         body, owner = await request.body(), request.scope["assay.owner"]
         packed = _packed(request)
@@ -41,16 +41,16 @@ def score_routes(front: Front, shadow: Shadow | None) -> APIRouter:
 
     @router.post("/v1/score/stream")
     async def stream(request: Request) -> Response:
-        """Score a batch; NDJSON, each result as it is ready, groups whole; the last line says `done`."""
+        """Score a batch as NDJSON: each result as it is ready, groups together; the last line is `done`."""
         if _strict(request):
-            raise EnvelopeFault("invalid_parameter", "strict: not with a stream", field="strict")
+            raise EnvelopeFault("invalid_parameter", "strict is not possible for a stream", field="strict")
         body, owner = await request.body(), request.scope["assay.owner"]
         submission = await front.taken(body, owner=owner, packed=_packed(request))
         return StreamingResponse(front.stream(submission), media_type=NDJSON)
 
     @router.put("/v1/references/{sha256}", status_code=204)
     async def put_reference(sha256: str, request: Request) -> Response:
-        """Upload a reference once; items then carry `{"$ref": "sha256:…"}`."""
+        """Upload a reference once; items then refer to it by `{"$ref": "sha256:…"}`."""
         front.put_reference(sha256.lower(), await request.body(), owner=request.scope["assay.owner"])
         return Response(status_code=204)
 
@@ -68,7 +68,7 @@ def about_routes(front: Front, metrics: Metrics) -> APIRouter:
 
     @router.get("/v1/isolation")
     async def isolation() -> Response:
-        """Report what isolates programs on this host, and which probes hold."""
+        """Report the isolation of programs on this host, and which probes hold."""
         return Response(json_of(front.engine.isolation()), media_type=JSON)
 
     @router.get("/healthz")
@@ -97,7 +97,7 @@ def shadow_routes(shadow: Shadow) -> APIRouter:
 
     @router.get("/v1/shadow")
     async def compared(request: Request) -> Response:
-        """Report how the other version's verdicts differ, and the caller's latest examples."""
+        """Report how the other version's verdicts differ, with the caller's latest examples."""
         return Response(json_of(shadow.report(request.scope["assay.owner"])), media_type=JSON)
 
     return router
@@ -106,7 +106,7 @@ def shadow_routes(shadow: Shadow) -> APIRouter:
 def _strict(request: Request) -> bool:
     value = request.query_params.get("strict", "0").lower()
     if value not in _FLAGS:
-        raise EnvelopeFault("invalid_parameter", "strict: 1 or 0", field="strict")
+        raise EnvelopeFault("invalid_parameter", "strict must be 1 or 0", field="strict")
     return _FLAGS[value]
 
 

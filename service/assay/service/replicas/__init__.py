@@ -1,5 +1,5 @@
-"""What replicas share through Redis: verdicts, uploaded references, and what each key has used up.
+"""State that replicas share through Redis: verdicts, uploaded references, and the usage of each key.
 
-Redis is an aid and never a condition: gone, slow or lying, it costs cache hits and the exactness of quotas,
+Redis is optional: if it is unavailable, slow or returns wrong data, that costs cache hits and the exactness of quotas,
 never a verdict. Nothing here imports a web framework.
 """

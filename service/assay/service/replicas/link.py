@@ -1,11 +1,12 @@
-"""The connection to Redis, its time budget and its circuit.
+"""The connection to Redis with its time budget and circuit breaker.
 
-    up    -- a refused connection, or TIMEOUTS time-outs in a row -->  down
-    down  -- a probe that answers within the budget (later and later) -->  up
+    up    -- a refused connection, or TIMEOUTS consecutive timeouts -->  down
+    down  -- a probe answered within the budget (at growing intervals) -->  up
 
-A Redis that answers, but always later than a request would wait, stays down; one that comes and goes is
-probed ever more rarely, until it has held for STEADY_S. While down nothing waits: `ask` says None at once.
-Going down and coming back are one log line each.
+A Redis that answers, but always later than a request would wait, stays down; an unstable one is probed at growing
+intervals until it has been up for STEADY_S. While down nothing waits: `ask` returns None at once. Each transition is
+one
+log line.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ log = structlog.get_logger()
 
 
 class Link:
-    """One Redis, and whether it is used now. `counts` are for metrics."""
+    """One Redis, and whether it is in use. `counts` are for metrics."""
 
     def __init__(self, url: str, *, timeout_s: float) -> None:
-        """Raises ConfigurationError where redis-py is missing or the URL cannot be read."""
+        """Raise `ConfigurationError` if redis-py is missing or the URL is invalid."""
         self.timeout_s = timeout_s
         self.counts: Counter[str] = Counter()
         self.up = True
@@ -48,7 +49,7 @@ class Link:
         self._refusals: tuple[type[Exception], ...] = refusals
 
     async def ask(self, command: Callable[[Redis], Awaitable[T]], *, patience: float = 1.0) -> T | None:
-        """Return what Redis says within `patience` times the budget; None where it says nothing."""
+        """Return Redis's answer within `patience` times the budget, or None."""
         if not self.up:
             return None
         try:
@@ -58,7 +59,7 @@ class Link:
             self._late += 1
             self._failed("slow", self._late >= TIMEOUTS)
             return None
-        except self._refusals as refusal:  # it answers: this command is at fault, or it has no room
+        except self._refusals as refusal:  # Redis answers, but refuses the command or is out of memory
             self._failed(type(refusal).__name__, False)
             return None
         except self._faults as fault:
@@ -73,22 +74,22 @@ class Link:
             self.up = False
             if time.monotonic() - self._back_at > STEADY_S:
                 self._pause = FIRST_PROBE_S
-            log.warning("redis gone: local cache and quotas only", why=why)
-            self._probe = asyncio.create_task(self._until_back())
+            log.warning("redis unavailable: using only the local cache and quotas", why=why)
+            self._probe = asyncio.create_task(self._probe_until_up())
 
-    async def _until_back(self) -> None:
+    async def _probe_until_up(self) -> None:
         since = time.monotonic()
         while not self.up:
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, LONGEST_PROBE_S)
             self.up = await self._answers()
         self._late, self._back_at = 0, time.monotonic()
-        log.info("redis back", after_s=round(self._back_at - since, 3))
+        log.info("redis available again", after_s=round(self._back_at - since, 3))
 
     async def _answers(self) -> bool:
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
-                await self._redis.ping()  # makes a connection where there is none
+                await self._redis.ping()  # opens a connection if there is none
                 asked = time.monotonic()
                 await self._redis.ping()
                 return time.monotonic() - asked <= self.timeout_s
@@ -98,7 +99,7 @@ class Link:
             return False
 
     async def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.gather(self._probe, return_exceptions=True)
@@ -106,7 +107,7 @@ class Link:
 
 
 def _client(url: str) -> tuple[Redis, tuple[type[Exception], ...], tuple[type[Exception], ...]]:
-    """Return a client, what its exceptions are where Redis is gone, and where it refuses a command."""
+    """Return a client, and the exceptions that mean that Redis is unavailable, and that it refused a command."""
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry

@@ -1,4 +1,6 @@
-"""Writes that nobody waits for: kept in order, bounded by bytes, sent together. Redis gone: the oldest are dropped."""
+"""Background writes to Redis: kept in order, bounded in bytes, sent in batches. If Redis is down, the oldest are
+dropped.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from assay.service.replicas.link import Link
 
 TOGETHER = 256
 PATIENCE = 50.0
-"""How many times a request's budget a write may take: nobody waits for it."""
+"""Time limit of a write, in multiples of a request's budget: no request waits for it."""
 
 
 class Outbox:
-    """Entries on their way to Redis."""
+    """Entries waiting to be written to Redis."""
 
     def __init__(self, link: Link, *, ttl_s: int, capacity_bytes: int = 32 << 20) -> None:
         self._link, self._ttl_s, self._capacity = link, ttl_s, capacity_bytes
@@ -22,7 +24,7 @@ class Outbox:
         self._sending: asyncio.Task[None] | None = None
 
     def put(self, name: str, entry: bytes) -> None:
-        """Take an entry in. Never blocks."""
+        """Add an entry. Never blocks."""
         if not self._link.up or len(entry) > self._capacity:
             self._link.counts["dropped"] += 1
             return
@@ -50,6 +52,6 @@ class Outbox:
                 self._link.counts["dropped"] += len(together)
 
     async def close(self) -> None:
-        """Send what waits, as long as Redis takes it."""
+        """Send the waiting entries as long as Redis accepts them."""
         if self._sending is not None:
             await asyncio.gather(self._sending, return_exceptions=True)

@@ -1,9 +1,9 @@
-"""What each key has used in this window of time: items, and seconds of judging.
+"""Usage per key in the current time window: items, and seconds of scoring.
 
-A replica counts for itself and never waits: every SYNC_S it tells Redis its own total (so that telling
-twice counts once) and learns those of the others. Between two such moments replicas may together let
-through what one may use in that time; while Redis is gone each knows the others' last word. Seconds are
-CPU seconds of text verifiers, and the seconds for which a program held its slot.
+A replica counts locally and never waits: every SYNC_S it writes its own total to Redis (so that writing twice counts
+once) and reads those of the others. Between two synchronisations the replicas together may exceed a quota by what is
+used in that time; while Redis is down each replica keeps the others' last totals. Seconds are CPU seconds of text
+verifiers, and wall seconds that a program held its slot.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ENTRY_BYTES = 256
 
 @dataclass
 class Used:
-    """One key's use in one window: ours, and what the other replicas have told."""
+    """The usage of one key in one window: this replica's, and the others' last totals."""
 
     items: int = 0
     cpu_s: float = 0.0
@@ -38,13 +38,13 @@ class Used:
     others_cpu_s: float = 0.0
 
 
-class _Told(msgspec.Struct, array_like=True):
+class _Totals(msgspec.Struct, array_like=True):
     items: int
     cpu_s: float
 
 
 class Quotas:
-    """Bounds what keys may use."""
+    """Enforces quotas per key."""
 
     def __init__(self, settings: QuotaSettings, *, clock: Any = time.time) -> None:
         self._settings, self._clock = settings, clock
@@ -53,10 +53,14 @@ class Quotas:
         self.refused: Counter[str] = Counter()
 
     def admit(self, owner: str, items: int) -> None:
-        """Count items that come in. Raises QuotaExceeded (nothing was counted), EnvelopeFault if they never fit."""
+        """Count submitted items. Raises `QuotaExceeded` (nothing is counted), or `EnvelopeFault` if they exceed the
+        whole quota.
+        """
         used, bound = self._of(owner), self._settings
         if bound.items is not None and items > bound.items:
-            raise EnvelopeFault("too_large", "items: more than the quota", status=413, field="items", limit=bound.items)
+            raise EnvelopeFault(
+                "too_large", "items: more items than the quota", status=413, field="items", limit=bound.items
+            )
         if bound.items is not None and used.items + used.others_items + items > bound.items:
             raise self._refusal("items", bound.items)
         if bound.cpu_s is not None and used.cpu_s + used.others_cpu_s >= bound.cpu_s:
@@ -64,12 +68,12 @@ class Quotas:
         used.items += items
 
     def refund(self, owner: str, items: int) -> None:
-        """They were not taken in after all."""
+        """Uncount items that were not accepted after all."""
         used = self._of(owner)
         used.items = max(used.items - items, 0)
 
     def charge(self, owner: str, cpu_s: float) -> None:
-        """Count seconds that were spent."""
+        """Count seconds that were used."""
         self._of(owner).cpu_s += cpu_s
 
     def _of(self, owner: str) -> Used:
@@ -84,37 +88,37 @@ class Quotas:
         return QuotaExceeded(quota, limit=limit, retry_after_s=window_s - self._clock() % window_s)
 
     def open(self) -> tuple[int, list[tuple[str, Used]]]:
-        """Return the window, and who has used something in it."""
+        """Return the window, and the owners with usage in it."""
         return self._window, list(self._used.items())
 
     @property
     def window_s(self) -> int:
-        """Seconds of a window."""
+        """Length of a window in seconds."""
         return self._settings.window_s
 
 
 class SharedUse:
-    """Tells Redis what this replica has counted, and learns what the others have."""
+    """Synchronises this replica's usage with the others' through Redis."""
 
     def __init__(self, quotas: Quotas, link: Link, seal: Seal, *, prefix: str) -> None:
         self._quotas, self._link, self._seal = quotas, link, seal
         self._prefix, self._me = f"{prefix}:q1", secrets.token_hex(8)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Synchronise every SYNC_S until cancelled."""
         while True:
             await asyncio.sleep(SYNC_S)
             await self.sync()
 
     async def sync(self) -> None:
-        """Tell and learn, once."""
+        """Write this replica's totals and read the others', once."""
         window, users = self._quotas.open()
         if not users or not self._link.up:
             return
         names = [f"{self._prefix}:{owner}:{window}" for owner, _ in users]
         totals = [self._entry(name, used) for name, (_, used) in zip(names, users, strict=True)]
 
-        async def tell(redis: Any) -> list[Any]:
+        async def exchange(redis: Any) -> list[Any]:
             pipe = redis.pipeline(transaction=False)
             for name, total in zip(names, totals, strict=True):
                 pipe.hset(name, self._me, total)
@@ -124,27 +128,27 @@ class SharedUse:
             self._link.counts["faults"] += any(isinstance(answer, Exception) for answer in answers)
             return answers[2::3]
 
-        told = await self._link.ask(tell, patience=PATIENCE)
-        for name, (_, used), replicas in zip(names, users, told or (), strict=False):
-            if isinstance(replicas, dict):  # else somebody has spoiled that name; the others' last word stays
-                self._learn(name, used, replicas)
+        answers = await self._link.ask(exchange, patience=PATIENCE)
+        for name, (_, used), replicas in zip(names, users, answers or (), strict=False):
+            if isinstance(replicas, dict):  # otherwise the entry is invalid, and the others' last totals are kept
+                self._update(name, used, replicas)
 
     def _entry(self, name: str, used: Used) -> bytes:
-        payload = msgspec.msgpack.encode(_Told(used.items, used.cpu_s))
+        payload = msgspec.msgpack.encode(_Totals(used.items, used.cpu_s))
         return self._seal.close(KIND, f"{name}:{self._me}", payload)
 
-    def _learn(self, name: str, used: Used, replicas: dict[bytes, bytes]) -> None:
-        told = [self._told(name, who.decode("ascii", "replace"), entry) for who, entry in replicas.items()]
-        others = [one for one in told if one is not None]
+    def _update(self, name: str, used: Used, replicas: dict[bytes, bytes]) -> None:
+        totals = [self._totals(name, who.decode("ascii", "replace"), entry) for who, entry in replicas.items()]
+        others = [one for one in totals if one is not None]
         used.others_items = sum(one.items for one in others)
         used.others_cpu_s = sum(one.cpu_s for one in others)
 
-    def _told(self, name: str, who: str, entry: bytes) -> _Told | None:
+    def _totals(self, name: str, who: str, entry: bytes) -> _Totals | None:
         if who == self._me or len(entry) > _ENTRY_BYTES:
             return None
         payload = self._seal.open(KIND, f"{name}:{who}", entry)
         try:
-            return msgspec.msgpack.decode(payload or b"", type=_Told)
+            return msgspec.msgpack.decode(payload or b"", type=_Totals)
         except msgspec.MsgspecError:
             self._link.counts["rejected"] += 1
             return None

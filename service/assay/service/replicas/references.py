@@ -1,4 +1,4 @@
-"""Uploaded references that another replica took in: asked for once, then local. Each is seen by its owner only."""
+"""Uploaded references from other replicas: fetched once, then kept locally. Each is visible to its owner only."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from assay.service.replicas.seal import Seal
 
 KIND = "reference"
 PATIENCE = 50.0
-"""How many times the budget a reference may take: the other way is to upload it again."""
+"""Time limit of a reference, in multiples of the budget: otherwise the client must upload it again."""
 
 
 class SharedReferences:
-    """Bodies by owner and SHA-256."""
+    """Reference bodies by owner and SHA-256."""
 
     def __init__(self, link: Link, outbox: Outbox, seal: Seal, *, prefix: str, entry_bytes: int) -> None:
         self._link, self._outbox, self._seal = link, outbox, seal
         self._prefix, self._entry_bytes = f"{prefix}:r1", entry_bytes
 
     def put(self, owner: str, digest: str, body: bytes) -> None:
-        """Share a reference, soon. Never blocks."""
+        """Queue a reference to be shared. Never blocks."""
         name = self._name(owner, digest)
         self._outbox.put(name, self._seal.close(KIND, name, body))
 
     async def get(self, owner: str, digests: Iterable[str]) -> dict[str, bytes]:
-        """Return those that are there and are what their digest says."""
+        """Return the references that exist and match their digest."""
         wanted = list(digests)
         names = [self._name(owner, digest) for digest in wanted]
         entries: list[Any] | None = await self._link.ask(lambda redis: redis.mget(names), patience=PATIENCE)

@@ -1,7 +1,7 @@
-"""Entries that only holders of the secret can make: version, MAC, payload.
+"""Authenticated entries: version, MAC, payload. Only holders of the secret can make them.
 
-The MAC covers the entry's kind and its full name, so an entry that was changed, or moved under another
-name, is none. No pickle: payloads are msgpack or bytes, and are decoded only after the MAC holds.
+The MAC covers the entry's kind and full name, so an entry that was changed, or moved to another name, is rejected. No
+pickle: payloads are msgpack or bytes, and are decoded only after the MAC is verified.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MAC = 32
 
 
 class Seal:
-    """Makes and opens entries."""
+    """Makes and verifies entries."""
 
     def __init__(self, secret: str) -> None:
         self._key = hmac.digest(secret.encode(), b"assay-redis-entries-1", "sha256")
@@ -23,7 +23,7 @@ class Seal:
         return VERSION + self._mac(kind, name, payload) + payload
 
     def open(self, kind: str, name: str, entry: bytes) -> bytes | None:
-        """Return the payload, or None where the entry is not ours."""
+        """Return the payload, or None if the entry fails verification."""
         if entry[:1] != VERSION or len(entry) < 1 + _MAC:
             return None
         mac, payload = entry[1 : 1 + _MAC], entry[1 + _MAC :]

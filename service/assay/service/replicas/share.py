@@ -1,4 +1,4 @@
-"""Everything that replicas share, opened and closed together. Without Redis it does nothing at all."""
+"""All state that replicas share, opened and closed together. Without Redis it does nothing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from assay.service.replicas.verdicts import SharedVerdicts
 
 
 class Share:
-    """What stands between a face and the engine: quotas, and what Redis knows."""
+    """The layer between the front and the engine: quotas, and state in Redis."""
 
     def __init__(self, engine: Engine, redis: RedisSettings | None, quota: QuotaSettings) -> None:
-        """Raises ConfigurationError where redis-py is missing or the URL cannot be read."""
+        """Raise `ConfigurationError` if redis-py is missing or the URL is invalid."""
         self._engine = engine
         self.quotas = Quotas(quota) if quota.any else None
         self.link: Link | None = None
@@ -35,7 +35,7 @@ class Share:
 
     @property
     def active(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether anything is shared or limited."""
         return self.quotas is not None or self.link is not None
 
     def _join(self, redis: RedisSettings) -> None:
@@ -48,7 +48,7 @@ class Share:
         self._use = SharedUse(self.quotas, link, seal, prefix=redis.prefix) if self.quotas is not None else None
 
     async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
-        """Return a batch; references that are not here are asked of Redis first, once. Raises EnvelopeFault."""
+        """Return a batch; references missing locally are first requested from Redis, once. Raises `EnvelopeFault`."""
         batch = read()
         missing = {entry.digest for entry in batch.entries if isinstance(entry, Settled) and entry.digest}
         if not missing or self.link is None:
@@ -59,9 +59,9 @@ class Share:
         return read() if found else batch
 
     async def submit(self, batch: Batch) -> Submission:
-        """Count it against its owner's quota, bring in what other replicas know, and take it in.
+        """Count the batch against its owner's quota, load verdicts of other replicas, and submit it.
 
-        Raises QuotaExceeded, and what the engine's `submit` raises; nothing was counted or taken in then.
+        Raises `QuotaExceeded`, or the errors of the engine's `submit`; nothing is then counted or accepted.
         """
         items = sum(isinstance(entry, Work) for entry in batch.entries)
         if self.quotas is not None:
@@ -84,7 +84,7 @@ class Share:
                 self._engine.learn(key, report)
 
     def reference(self, owner: str, digest: str, body: bytes) -> None:
-        """A reference was uploaded here."""
+        """Share a reference that was uploaded here."""
         if self.link is not None:
             self._references.put(owner, digest, body)
 
@@ -98,7 +98,7 @@ class Share:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Tell and learn while inside."""
+        """Synchronise inside the context."""
         if self.link is None:
             yield
             return

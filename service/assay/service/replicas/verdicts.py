@@ -1,4 +1,4 @@
-"""The second level of the verdict cache. Only verdicts are shared; an entry that is not ours is a miss."""
+"""The second level of the verdict cache. Only verdicts are shared; an entry that fails verification is a miss."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assay.service.replicas.seal import Seal
 
 KIND = "verdict"
 KEYS_A_BUDGET = 256
-"""A request for more keys may take the budget once more for so many."""
+"""Number of keys per budget: a request for more keys may take proportionally longer."""
 _FORMAT = "2"
-"""Changes when `Report` does: entries of other formats are under other names."""
+"""Changes when `Report` does: entries of other formats are stored under other names."""
 
 
 class SharedVerdicts:
@@ -28,7 +28,7 @@ class SharedVerdicts:
         self._prefix, self._entry_bytes = f"{prefix}:v{_FORMAT}", entry_bytes
 
     async def get(self, keys: Sequence[tuple[str, bytes]]) -> Mapping[bytes, Report]:
-        """Return the reports of these (owner, key) that are there, within the budget."""
+        """Return the reports for these (owner, key) pairs that arrive within the budget."""
         names = [self._name(owner, key) for owner, key in keys]
         entries = await self._link.ask(lambda redis: redis.mget(names), patience=1 + len(names) / KEYS_A_BUDGET)
         found: dict[bytes, Report] = {}
@@ -41,7 +41,7 @@ class SharedVerdicts:
         return found
 
     def put(self, owner: str, key: bytes, report: Report) -> None:
-        """Share a verdict, soon. Never blocks."""
+        """Queue a verdict to be shared. Never blocks."""
         payload = msgspec.msgpack.encode(msgspec.structs.replace(report, seq=0))
         if report.reward is None or len(payload) > self._entry_bytes:
             return

@@ -1,1 +1,1 @@
-"""The gRPC face: `assay.v1.Scorer` over the same front as HTTP, with the same limits, keys and errors."""
+"""The gRPC service `assay.v1.Scorer`, with the same front, limits, keys and errors as HTTP."""

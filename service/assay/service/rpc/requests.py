@@ -1,8 +1,8 @@
-"""A protobuf request as a batch: the same intake as HTTP, with open values already JSON bytes.
+"""Convert protobuf requests to batches: the same intake as HTTP, with open-typed values already as JSON bytes.
 
-`PbCodec` reads the values of a message where the JSON codec reads slices of a body. References, messages
-and state are the bytes that were sent; they are checked to be strict JSON in the lane. Items are counted
-in the bytes first: protobuf makes hundreds of bytes of each two that an empty item takes.
+`PbCodec` reads the values of a message where the JSON codec reads slices of a body. References, messages and state are
+the bytes that were sent; the lane checks that they are strict JSON. Items are counted in the bytes before decoding,
+because protobuf needs hundreds of bytes of memory for an empty item of two bytes.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _PLAIN = ("id", "verifier", "prefill", "group", "run", "step", "completion_token
 
 
 class PbCodec:
-    """Values of a message: text is `str`, JSON is `bytes`."""
+    """Reads the values of a message: text as `str`, JSON as `bytes`."""
 
     def decode(self, body: bytes, kind: Any) -> Any:
-        """Not needed: protobuf has decoded the request."""
-        raise msgspec.DecodeError("a protobuf message is decoded already")
+        """Raise `DecodeError`: protobuf has already decoded the request."""
+        raise msgspec.DecodeError("a protobuf message is already decoded")
 
     def text_or_json(self, raw: Any) -> str | bytes:
         """See `assay.service.engine.intake.codecs.Codec`."""
         if isinstance(raw, bytes) and not raw.lstrip().startswith(b"["):
-            raise IllTyped("a list of messages")
+            raise IllTyped("must be a list of messages")
         value: str | bytes = raw
         return value
 
@@ -40,14 +40,14 @@ class PbCodec:
         return raw if isinstance(raw, bytes) else json_of(raw)
 
     def size(self, raw: Any) -> int:
-        """Bytes that the value holds."""
+        """Return the size of the value in bytes."""
         return len(raw)
 
 
 def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:
-    """Return the message, if it holds no more items than that. Raises EnvelopeFault."""
+    """Return the message if it has at most `most` items. Raises `EnvelopeFault`."""
     if _more_items(body, most):
-        raise EnvelopeFault("too_large", f"items: at most {most} items", status=413, field="items", limit=most)
+        raise EnvelopeFault("too_large", f"items: more than {most} items", status=413, field="items", limit=most)
     try:
         return pb.ScoreRequest.FromString(body)
     except DecodeError:
@@ -56,11 +56,11 @@ def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _OTHER_FIELDS = 64
-"""Top-level fields beside the items: two today."""
+"""Maximum number of top-level fields other than items (currently two)."""
 
 
 def _more_items(body: bytes, most: int) -> bool:
-    """Return whether a message holds more fields than so many items need. What is no protobuf is left to the parser."""
+    """Return whether a message has more fields than `most` items need. Invalid protobuf is left to the parser."""
     at = 0
     for _ in range(most + _OTHER_FIELDS):
         if at >= len(body):
@@ -88,12 +88,12 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def frames(request: pb.ScoreRequest) -> list[ItemFrame]:
-    """Return the items of a request, with `defaults` not yet merged."""
+    """Return the items of a request, before `defaults` are merged."""
     return [frame(item) for item in request.items]
 
 
 def frame(item: pb.Item) -> ItemFrame:
-    """One item, cut apart as the intake wants it."""
+    """Return one item in the form of the intake."""
     fields: dict[str, Any] = {name: getattr(item, name) for name in _PLAIN if item.HasField(name)}
     fields["completion"] = _one_of(item, "completion", "text", "messages_json")
     fields["prompt"] = _one_of(item, "prompt", "prompt_text", "prompt_messages_json")

@@ -1,4 +1,4 @@
-"""Results as protobuf: JSON values as the bytes that the lane sent; NaN where JSON has null, never a default 0."""
+"""Results as protobuf: JSON values as the bytes that the lane sent; NaN for JSON's null, never a default of 0."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def _set(message: pb.Result, name: str, value: Any) -> None:
 
 
 def response(frames: Sequence[ResultFrame], *, wall_ms: float) -> pb.ScoreResponse:
-    """Return the answer to `Score`."""
+    """Return the response of `Score`."""
     return pb.ScoreResponse(results=map(result, frames), stats=pb.Stats(**stats(frames, wall_ms=wall_ms)))

@@ -1,8 +1,8 @@
-"""`assay.v1.Scorer`: Score, ScoreStream (chunks), Verifiers; health and reflection beside it.
+"""The gRPC server `assay.v1.Scorer`: Score, ScoreStream (chunks), Verifiers; plus health and reflection.
 
-A client's deadline bounds the start of its items, its cancellation reaches the lanes. Refusals carry the
-problem document (RFC 9457) as JSON in the trailing metadata `assay-problem-bin`; a full queue also
-`retry-after`, in seconds.
+A client's deadline bounds the start of its items, and its cancellation reaches the lanes. Refusals carry the problem
+document (RFC 9457) as JSON in the trailing metadata `assay-problem-bin`; for a full queue also `retry-after`, in
+seconds.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ T = TypeVar("T")
 
 
 class Scorer:
-    """The service's methods."""
+    """The methods of the service."""
 
     def __init__(self, front: Front, keys: KeyRing) -> None:
         self._front = front
         self._keys = keys
 
     async def score(self, request: bytes, context: Context) -> pb.ScoreResponse:
-        """Return a batch in (not yet parsed: the key comes first), its results in order."""
+        """Score a batch and return its results in order. The request is parsed only after the key is checked."""
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
@@ -64,7 +64,7 @@ class Scorer:
         return await _answered(context, work)
 
     async def stream(self, request: bytes, context: Context) -> AsyncIterator[pb.ScoreChunk]:
-        """Yield a batch in, chunks as they are ready, groups whole; the last chunk says `done`."""
+        """Score a batch and yield chunks as they are ready, groups together; the last chunk says `done`."""
 
         async def submit() -> Submission:
             return await self._taken(request, context)
@@ -77,7 +77,7 @@ class Scorer:
         yield pb.ScoreChunk(done=True, count=count)
 
     async def verifiers(self, request: pb.VerifiersRequest, context: Context) -> pb.VerifiersResponse:
-        """Return what can be verified."""
+        """Return the available verifiers."""
 
         async def work() -> pb.VerifiersResponse:
             self._owner(context)
@@ -105,7 +105,7 @@ class Scorer:
 
 
 async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
-    """Return the work's result; its refusals as statuses."""
+    """Return the work's result, or abort the call with the status of its error."""
     try:
         return await work()
     except Unauthorized as error:
@@ -117,23 +117,27 @@ async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
         trailing.append(("retry-after", str(document["retry_after_s"])))
     status = STATUSES.get(document["status"], grpc.StatusCode.INTERNAL)
     await context.abort(status, str(document.get("detail", "")), tuple(trailing))
-    raise AssertionError("abort raises")
+    raise AssertionError("unreachable: abort raises")
 
 
 def _info(entry: Any) -> pb.VerifierInfo:
     return pb.VerifierInfo(
-        name=entry["name"], version=entry["version"], reads=entry["reads"], sandboxed=entry["sandboxed"],
-        reference_schema_json=json_of(entry["reference"]), summary=entry["summary"],
-    )  # fmt: skip
+        name=entry["name"],
+        version=entry["version"],
+        reads=entry["reads"],
+        sandboxed=entry["sandboxed"],
+        reference_schema_json=json_of(entry["reference"]),
+        summary=entry["summary"],
+    )
 
 
 @asynccontextmanager
 async def serving_grpc(
     front: Front, keys: KeyRing, settings: Settings, *, leaving: asyncio.Event | None = None
 ) -> AsyncIterator[int | None]:
-    """Serve while inside, if settings name a port; gives the port that is bound. Raises OSError.
+    """Serve gRPC inside the context if the settings name a port; yields the bound port. Raises `OSError`.
 
-    `leaving`: once set, new calls are refused and health says so, while those in hand go on.
+    `leaving`: once set, new calls are refused and health reports it, while running calls are finished.
     """
     if settings.grpc_port is None:
         yield None

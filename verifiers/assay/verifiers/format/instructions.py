@@ -66,14 +66,14 @@ def consonant_clusters(rule: Any, text: Region) -> bool:
 
 def emoji_endings(rule: Any, text: Region) -> bool:
     """Every sentence and every line ends with an emoji, before or after its last punctuation."""
-    told = False
+    seen = False
     for line in text.lines:
         for part, after in pairwise(chain(split_sentences(line), [""])):
             if any(map(str.isalnum, part)):
-                told = True
+                seen = True
                 if not (_ends_with_emoji(part) or begins_with_emoji(after.lstrip())):
                     return False
-    return told or ends_with_emoji(text.trimmed)
+    return seen or ends_with_emoji(text.trimmed)
 
 
 def _ends_with_emoji(sentence: str) -> bool:
@@ -90,12 +90,12 @@ def _each_pair(items: Iterable[T], holds: Callable[[T, T], bool]) -> bool:
     """Return whether there are at least two items and `holds` is true for each pair of neighbours. Stops at the
     first failure.
     """
-    told = False
+    holding = False
     for before, after in pairwise(items):
-        told = holds(before, after)
-        if not told:
+        holding = holds(before, after)
+        if not holding:
             break
-    return told
+    return holding
 
 
 def paragraph_last_first(rule: Any, text: Region) -> bool:
@@ -228,8 +228,8 @@ def list_lines(rule: Any, text: Region) -> bool:
 
 def trigram_overlap(rule: Any, text: Region) -> bool:
     """The share of the text's word trigrams that also occur in the row's text satisfies the constraint."""
-    mine, theirs = _trigrams(text.bare_words), _trigrams(_bare(rule.text))
-    return bool(mine and abs(100 * len(mine & theirs) / len(mine) - rule.percent) <= rule.tolerance)
+    own, other = _trigrams(text.bare_words), _trigrams(_bare(rule.text))
+    return bool(own and abs(100 * len(own & other) / len(own) - rule.percent) <= rule.tolerance)
 
 
 def _trigrams(words: Sequence[str]) -> set[tuple[str, ...]]:

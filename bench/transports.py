@@ -1,7 +1,8 @@
-"""What each face costs: front CPU per completion over JSON, msgpack and gRPC, against a bare FastAPI handler and a bare
-grpc.aio echo in the same run; what a hit in the local cache costs, and one in Redis.
+"""Cost of each transport: front CPU per completion over JSON, msgpack and gRPC, against a bare FastAPI handler and a
+bare
+grpc.aio echo in the same run; and the cost of a hit in the local cache and in Redis.
 
-Completions are of 4 kB, 256 a request; the verifier is `exact`.
+Completions have 4 kB, 256 per request; the verifier is `exact`.
 """
 
 import json
@@ -29,31 +30,31 @@ Post = Callable[[bytes], None]
 
 
 def texts(salt: str) -> Iterator[list[str]]:
-    """The completions of one request after another, no two alike."""
+    """Yield the completions of successive requests, all different."""
     for n in range(ROUNDS * REPEATS):
         yield [f"{salt}{n} {i} {TEXT}It is 1284." for i in range(ITEMS)]
 
 
 def json_body(batch: list[str]) -> bytes:
-    """A JSON request."""
+    """Return a JSON request."""
     items = [{"verifier": "exact", "completion": text, "reference": json.loads(REFERENCE)} for text in batch]
     return json.dumps({"items": items}).encode()
 
 
 def msgpack_body(batch: list[str]) -> bytes:
-    """A msgpack request."""
+    """Return a msgpack request."""
     items = [{"verifier": "exact", "completion": text, "reference": REFERENCE.encode()} for text in batch]
     return msgspec.msgpack.encode({"items": items})
 
 
 def grpc_body(batch: list[str]) -> bytes:
-    """A protobuf request."""
+    """Return a protobuf request."""
     items = [pb.Item(verifier="exact", text=text, reference_json=REFERENCE.encode()) for text in batch]
     return pb.ScoreRequest(items=items).SerializeToString()
 
 
 def poster(url: str, kind: str) -> Post:
-    """Posts over HTTP; the results must be there."""
+    """Return a function that posts over HTTP and checks that the results are there."""
 
     def post(body: bytes) -> None:
         request = urllib.request.Request(f"{url}/v1/score", body, {"content-type": kind})
@@ -65,7 +66,7 @@ def poster(url: str, kind: str) -> Post:
 
 @contextmanager
 def caller(address: str) -> Iterator[Post]:
-    """Calls over gRPC, with bodies that are serialized already."""
+    """Yield a function that calls over gRPC with serialized bodies."""
     unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
     with grpc.insecure_channel(address, unlimited) as channel:
         grpc.channel_ready_future(channel).result(60)
@@ -78,7 +79,7 @@ def caller(address: str) -> Iterator[Post]:
 
 
 def per_item(process: psutil.Process, post: Post, bodies: list[bytes]) -> float:
-    """The process's own CPU in µs per item, the median of some rounds."""
+    """Return the process's own CPU in µs per item, the median of some rounds."""
     spent = []
     for start in range(0, len(bodies), ROUNDS):
         before = cpu_s(process)
@@ -89,7 +90,7 @@ def per_item(process: psutil.Process, post: Post, bodies: list[bytes]) -> float:
 
 
 def over_http(command: tuple[str, ...], encode: Callable[[list[str]], bytes], kind: str) -> tuple[float, float]:
-    """CPU per item that is judged, and per item that is in the cache."""
+    """Return the CPU per scored item, and per cached item."""
     with server(*command, health="/healthz", environment=NO_SANDBOX | {"ASSAY_CACHE_MB": "512"}) as (url, process):
         post, bodies = poster(url, kind), [encode(batch) for batch in texts("a")]
         post(encode(next(texts("warm"))))
@@ -97,7 +98,7 @@ def over_http(command: tuple[str, ...], encode: Callable[[list[str]], bytes], ki
 
 
 def over_grpc(*command: str, health: str) -> float:
-    """The same over gRPC."""
+    """Return the CPU per scored item over gRPC."""
     port = free_port()
     filled = [part.replace("{grpc}", str(port)) for part in command]
     with server(*filled, health=health) as (_, process), caller(f"127.0.0.1:{port}") as post:
@@ -106,7 +107,9 @@ def over_grpc(*command: str, health: str) -> float:
 
 
 def from_redis() -> tuple[float, float]:
-    """CPU per item that another replica had judged, and the wall µs that a request took beyond one of local hits."""
+    """Return the CPU per item that another replica had scored, and the extra wall µs of a request compared with
+    local hits.
+    """
     port = free_port()
     command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
     redis = {
