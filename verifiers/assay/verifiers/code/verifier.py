@@ -52,8 +52,10 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
     budget: ClassVar[Budget] = Budget(prepare_cpu_s=5.0, verify_cpu_s=60.0)
     sandboxed: ClassVar[bool] = True
 
-    def __init__(self, open_slot: Callable[[], Slot] = slot) -> None:
+    def __init__(self, open_slot: Callable[[], Slot] = slot, *, confirm: bool = True) -> None:
+        """`confirm=False` leaves out the confirmation run of `asserts`, to measure what it costs and changes."""
         self._open_slot = open_slot
+        self._confirm = confirm
 
     def prepare(self, reference: CodeReference) -> Spec:
         """Check the reference. Raises `InvalidReference`."""
@@ -92,7 +94,9 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         except CompileFailed as failure:
             outcomes = [TestOutcome(status="compile_error", run=failure.result)]
         else:
-            candidacy = Candidacy(spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner)
+            candidacy = Candidacy(
+                spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner, confirm=self._confirm
+            )
             outcomes = _MODES[reference.mode](candidacy)
         return verdict_of(
             outcomes,

@@ -92,7 +92,7 @@ class Encoder:
 
     def _encode_container(self, value: Any, kind: type, depth: int) -> Any:
         bases = kind.__mro__
-        if kind is list and _all_plain(value):
+        if kind is list and all_plain(value):
             self._nodes += len(value)
             if self._nodes > MAX_NODES:
                 raise TooLarge("value too large")
@@ -125,8 +125,8 @@ class Encoder:
 _ASIS = frozenset({int, bool, type(None)})
 
 
-def _all_plain(items: list[Any]) -> bool:
-    """Whether the members of a list are their own forms: the common long lists need no look at each."""
+def all_plain(items: list[Any]) -> bool:
+    """Return whether the members of a list are their own forms, which spares a look at each."""
     kinds = set(map(type, items))
     if kinds == {str}:
         return all(map(str.isascii, items))
