@@ -19,6 +19,7 @@ from assay.sandbox.spec import RunResult, RunSpec, Status
 
 _EXEC_FD = 3
 _ARTEFACT_PATH = f"/proc/self/fd/{_EXEC_FD}"
+_LEAST_COMPILE_S = 8.0
 Files = Sequence[tuple[str, bytes]]
 
 
@@ -51,15 +52,20 @@ def python_program(source: bytes, *, stdin: bytes | int = b"", limits: Limits | 
     )
 
 
-def compile_program(slot: Slot, toolchain: Toolchain, source: bytes, *, owner: str = "") -> Compiled:
-    """Compile `source` (once per slot's supervisor). Raises `CompileFailed` or `Unavailable`."""
+def compile_program(
+    slot: Slot, toolchain: Toolchain, source: bytes, *, owner: str = "", limits: Limits | None = None
+) -> Compiled:
+    """Compile `source` (once per slot's supervisor). Raises `CompileFailed` or `Unavailable`.
+
+    `limits` are those of the program's runs: what compiling may take is bounded by a multiple of them.
+    """
     command = toolchain.language.compile
     if command is None:
         return Compiled(toolchain=toolchain, source=source)
     key = _key(toolchain, source, owner)
     artefact = slot.find_artefact(key)
     if artefact is None:
-        artefact = sealed_memfd("artefact", _compile(slot, toolchain, source, owner))
+        artefact = sealed_memfd("artefact", _compile(slot, toolchain, source, owner, limits or Limits()))
         slot.keep_artefact(key, artefact)
     return Compiled(toolchain=toolchain, source=source, artefact=artefact)
 
@@ -72,7 +78,13 @@ def _key(toolchain: Toolchain, source: bytes, owner: str) -> str:
     return digest.hexdigest()
 
 
-def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> bytes:
+def _compile_limits(limits: Limits) -> Limits:
+    """Return what one compilation may use: CPU seconds by the row's limits, so that a bomb does not hold the slot."""
+    cpu_s = min(COMPILE_LIMITS.cpu_seconds, max(_LEAST_COMPILE_S, 2 * limits.cpu_seconds))
+    return replace(COMPILE_LIMITS, cpu_s=cpu_s)
+
+
+def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str, limits: Limits) -> bytes:
     language = toolchain.language
     command = (language.compile or "").format(probe=toolchain.executable)
     leave = f"[ -f artefact ] && [ ! -L artefact ] && exec cat artefact >&{_EXEC_FD}"
@@ -84,7 +96,7 @@ def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> byt
             "files": [[language.source, 0o644, 0]],
         },
         blobs=[source],
-        limits=COMPILE_LIMITS,
+        limits=_compile_limits(limits),
         outputs=1,
         output_bytes=ARTEFACT_BYTES,
         image="system",
@@ -132,7 +144,7 @@ def program(
         stdin=stdin,
         limits=wide,
         image="system",
-        descriptors=() if compiled.artefact is None else (compiled.artefact,),
+        copies=() if compiled.artefact is None else (compiled.artefact,),
         **fields,
     )
     return _with_files(spec, (), files)

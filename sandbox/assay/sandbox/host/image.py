@@ -74,6 +74,8 @@ class Image:
 
     python: Path
     root: Path
+    empty: Path
+    """An empty folder: the second layer that an overlay needs."""
     executable: str
     """Path of the interpreter inside the jail."""
     loader: str
@@ -94,6 +96,7 @@ def build(state: Path) -> Image:
     return Image(
         python=python,
         root=root,
+        empty=part(state, "root-empty", lambda top: None),
         executable=f"/opt/python/bin/{source.name}",
         loader=known.loader,
         library_folders=known.library_folders,
@@ -135,7 +138,7 @@ class _Interpreter:
         """Changes when the interpreter is replaced: paths, sizes and times of its files."""
         stats = [os.stat(path) for path in (self.executable, self.stdlib, self.stdlib / "lib-dynload")]
         parts = [
-            "layout 3",
+            "layout 4",
             str(self.executable),
             sys.version,
             *(f"{info.st_size}:{info.st_mtime_ns}" for info in stats),
@@ -167,7 +170,7 @@ class _Interpreter:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over version, executable and shared libraries (size and content of each)."""
-        digest = hashlib.sha256(f"layout 3 {sys.version}".encode())
+        digest = hashlib.sha256(f"layout 4 {sys.version}".encode())
         for path in (self.executable, *(library for library, _ in self.libraries)):
             with open(path, "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
@@ -179,6 +182,13 @@ class _Interpreter:
         shutil.copy2(self.executable, top / "bin" / self.name)
         for alias in ("python3", "python"):
             (top / "bin" / alias).symlink_to(self.name)
+        (top / "shims").mkdir()
+        for alias in ("python3", "python"):  # for jails that see the host's libraries and not the interpreter's
+            (top / "shims" / alias).write_text(
+                f"#!/bin/sh\nexec /opt/python/shared/{self.loader} --library-path /opt/python/shared "
+                f'/opt/python/bin/{self.name} "$@"\n'
+            )
+            (top / "shims" / alias).chmod(0o755)
         shutil.copytree(self.stdlib, top / "lib" / self.name, ignore=_LEFT_OUT, symlinks=False)
         packages = top / "lib" / self.name / "site-packages"
         packages.mkdir()

@@ -90,7 +90,7 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         if not where.isolated:
             marks.append("isolation:none")
         try:
-            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner)
+            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner, limits=limits)
         except CompileFailed as failure:
             outcomes = [TestOutcome(status="compile_error", run=failure.result)]
         else:
