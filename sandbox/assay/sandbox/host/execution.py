@@ -56,9 +56,9 @@ def copied_memfd(fd: int) -> int:
     """Return a sealed copy of a file: locks, times and attributes of one inode could be seen by other runs of it."""
     copy = os.memfd_create("artefact", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
-        left, at = os.fstat(fd).st_size, 0
-        while left > at:
-            at += os.sendfile(copy, fd, at, left - at)
+        at = 0
+        while chunk := os.pread(fd, 1 << 20, at):  # not `sendfile`: lanes are not allowed to call it
+            at += os.write(copy, chunk)
         fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _SEALS)
         os.fchmod(copy, 0o555)
         return os.open(f"/proc/self/fd/{copy}", os.O_RDONLY | os.O_CLOEXEC)

@@ -41,6 +41,8 @@ _WHEEL_LIBRARIES = (
 )  # fmt: skip
 """What wheels may count on (the manylinux policies), whether or not the interpreter itself needs it."""
 _GUEST_SUFFIXES = (".py",)
+_LOCALE = Path("/usr/lib/locale/C.utf8")
+"""The locale of programs (LANG), which `setlocale` reads."""
 _PASSWD = "user:x:1000:1000:user:/box/w:/bin/sh\n"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 _LINKS = {
@@ -49,7 +51,7 @@ _LINKS = {
 }  # fmt: skip
 SYSTEM_FOLDERS = ("usr", "lib", "lib32", "lib64", "libx32", "bin", "sbin")
 """Folders of the host that hold its toolchains: bound read-only where a jail needs them."""
-SYSTEM_ETC = ("alternatives", "ld.so.cache", "java-17-openjdk", "java-21-openjdk")
+SYSTEM_ETC = ("alternatives", "ld.so.cache", "java-17-openjdk", "java-21-openjdk", "mono", "R", "php")
 MASKED = ("usr/local", "usr/src", "usr/games")
 """Parts of those folders that are hidden: what an operator puts there may be private."""
 
@@ -225,9 +227,16 @@ def _skeleton_digest(library_folders: tuple[str, ...]) -> str:
     for name, source in _guest_sources():
         digest.update(f"{name}:{len(source)}:".encode() + source)
     digest.update(
-        repr((_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, "layout 1")).encode()
+        repr(
+            (_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, _host_etc(), "layout 2")
+        ).encode()
     )
     return digest.hexdigest()
+
+
+def _host_etc() -> list[str]:
+    """Return which of the folders and files of /etc that jails see are on this host."""
+    return [name for name in SYSTEM_ETC if Path("/etc", name).exists()]
 
 
 def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
@@ -247,6 +256,8 @@ def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
     (top / "assay" / "filter").write_bytes(seccomp.default_filter())
     (top / "assay" / "filter-landlock").write_bytes(seccomp.landlock_filter())
     compileall.compile_dir(top / "assay", quiet=2, stripdir=str(top), prependdir="/")
+    if _LOCALE.is_dir():
+        shutil.copytree(_LOCALE, top / _LOCALE.relative_to("/"))
     (top / "etc" / "passwd").write_text(_PASSWD)
     (top / "etc" / "group").write_text("user:x:1000:\n")
     for device in DEVICES:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -111,6 +112,9 @@ class Encoder:
             return {"S": [self.encode(item, depth) for item in set.__iter__(value)]}
         if frozenset in bases:
             return {"F": [self.encode(item, depth) for item in frozenset.__iter__(value)]}
+        plain = _plain_of_numpy(value, kind)
+        if plain is not None:
+            return self.encode(plain, depth)
         return self._encode_object(value, kind, depth)
 
     def _encode_object(self, value: Any, kind: type, depth: int) -> Any:
@@ -120,6 +124,15 @@ class Encoder:
         if name == "ListNode":
             return {"L": [self.encode(item, depth) for item in flatten_chain(value)]}
         return {"o": str.__str__(name)[:100]}
+
+
+def _plain_of_numpy(value: Any, kind: Any) -> Any:
+    """Return the number, text or lists that a scalar or array of numpy holds; None for anything else."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not (kind is numpy.ndarray or numpy.generic in kind.__mro__):
+        return None
+    plain = kind.tolist(value)
+    return plain if type(plain).__module__ == "builtins" else None
 
 
 _ASIS = frozenset({int, bool, type(None)})
