@@ -36,7 +36,7 @@ from assay.sandbox.settings import Settings
 
 _GROUP_OVERHEAD_BYTES = 32 << 20
 _GROUP_OVERHEAD_TASKS = 3
-_START_TIMEOUT_S = 30.0
+_START_TIMEOUT_S = 90.0
 _ARTEFACTS = 256
 _ARTEFACT_BYTES = 512 << 20
 

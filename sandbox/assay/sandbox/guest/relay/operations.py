@@ -62,6 +62,8 @@ for _name in _BINARY:
     OPERATIONS[_name] = getattr(operator, _name)
     OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
     OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
+OPERATIONS["send"] = lambda generator, value: generator.send(value)
+OPERATIONS["throw"] = lambda generator, error: generator.throw(error)
 OPERATIONS["pow"] = pow  # with three arguments too, which `operator.pow` does not take
 METADATA = (
     "__name__",

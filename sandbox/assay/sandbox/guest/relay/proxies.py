@@ -79,6 +79,12 @@ class RemoteFunction(Remote):
             raise AttributeError(name)
         return self._peer.ask("get", name, self._handle)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            self._peer.ask("set", name, self._handle, (value,))
+        except AttributeError:
+            object.__setattr__(self, name, value)  # the tests' own function: the program keeps its mark to itself
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it over there."""
         return passed_on(self, self._peer.operate("call", self._handle, args, keywords))
@@ -132,11 +138,11 @@ class RemoteGenerator(RemoteIterator):
 
     def send(self, value: Any) -> Any:
         """Send a value into the generator."""
-        return self._method("send")(value)
+        return self._peer.operate("send", self._handle, (value,))
 
     def throw(self, error: Any) -> Any:
         """Raise an exception inside the generator."""
-        return self._method("throw")(error)
+        return self._peer.operate("throw", self._handle, (error,))
 
 
 class RemoteAsyncIterator(Remote):

@@ -32,7 +32,9 @@ from assay.sandbox.guest.relay.ownership import is_own, shared_type_name
 from assay.sandbox.guest.values import codec
 
 __all__ = ["LyingObject", "Peer", "PeerGone"]
-_ENDS = ("next", "anext")
+_ENDS = ("next", "anext", "send", "throw")
+_OF_ANY_OBJECT = ("call", "next", "iter", "send")
+"""Operations that the program may apply to whatever the tests have given it."""
 _LATER = ("anext", "aenter", "aexit")
 _OF_A_MOCK = ("assert", "mock_", "method_calls", "reset_mock", "configure_mock", "attach_mock", "side_effect", "_")
 _RECURSION_LIMIT = 6000
@@ -252,7 +254,7 @@ class Peer(Exchange):
 
     def _apply_operation(self, name: str, target: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
         offered = name not in NAMED and is_own(target, self._own_module)
-        if not (self.trusting or offered or name in ("call", "next", "iter")):
+        if not (self.trusting or offered or name in _OF_ANY_OBJECT):
             raise TypeError("not offered to the program")
         if name in _LATER and self.trusting:
             error = args[0] if args else None
