@@ -33,6 +33,7 @@ from assay.service.settings import Settings, load
 
 log = structlog.get_logger()
 KEEP_ALIVE_S = 75
+_BACKLOG = 2048
 """Idle connections stay open so long: more than clients keep theirs, so that none is closed under a request."""
 
 
@@ -135,6 +136,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)  # now: two sockets may be bound to one port, but only one may listen
         return listener
     except OSError as error:
         raise ConfigurationError(f"cannot listen: {error.strerror}") from None

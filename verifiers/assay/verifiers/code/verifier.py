@@ -65,6 +65,8 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
         judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S  # its health too
         per_test = 4 * spec.limits.wall_s + judging
+        if spec.reference.mode == "asserts":  # and twice in one process, with the limits of both jails
+            per_test += 4 * (2 * spec.limits.wall_s + judging)
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
