@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 from ._source import ROOT, imports, modules, own_imports, tree
 
-TOOLS = {"tensorboard", "math-verify", "sympy"}
+TOOLS = {"tensorboard"}
 """Distributions that are used without an import of their own: torch loads tensorboard."""
 
 
