@@ -19,6 +19,8 @@ from bench._table import show
 SHARED = Path(__file__).parents[2] / "shared"
 Pair = tuple[str, str, float]
 """Gold, completion, expected reward."""
+MOST = 1_300
+"""Rows of one set that the peer is run on."""
 GOLDS = 600
 """Number of published answers that the peer is run on (it takes 20 ms each)."""
 
@@ -48,6 +50,11 @@ def labelled(name: str) -> list[Pair]:
     """Return the labelled rows without hostile ones (on which the peer would not finish)."""
     rows = [row for row in lines(name) if row.get("kind") != "robust"]
     return [(row["reference"]["answer"], row["completion"], row["expected"]) for row in rows]
+
+
+def prose() -> list[Pair]:
+    """Outputs of real models on GSM8K without a box, right and wrong ones."""
+    return labelled("data/prose_gsm8k.jsonl")
 
 
 def golds() -> list[Pair]:
@@ -137,6 +144,8 @@ def main() -> None:
         ("integer answers, ####", hash_lines()),
         ("math_cot", labelled("data/math_cot.jsonl")),
         ("math_golds", golds()),
+        ("prose_gsm8k", prose()),
+        ("hard cases 2", labelled("cases/math2.jsonl")),
         ("hard cases", labelled("cases/math.jsonl")),
     ]
     results = [(name, pairs, run(mine, pairs)) for name, pairs in sets]
@@ -145,7 +154,7 @@ def main() -> None:
     run(other, [("2\\sqrt2", "\\boxed{\\sqrt8}", 1.0)])
     table: list[list[object]] = []
     for name, pairs, cells, result in rows:
-        share = pairs[:800]
+        share = pairs[:MOST]
         baseline = run(other, share)
         base = sum(baseline[0]) / len(share)
         table.append(row(f"{name}: math-verify", baseline, base))

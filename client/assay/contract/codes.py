@@ -73,6 +73,7 @@ class Reason(Code):
     NO_ANSWER = "no_answer"
     UNPARSED = "unparsed"
     HEDGED = "hedged"
+    UNDECIDED = "undecided"
     TOO_LARGE = "too_large"
     RESOURCE_LIMIT = "resource_limit"
     VERIFIER_ERROR = "verifier_error"

@@ -32,6 +32,8 @@ FAILED = Report(1, Kind.FAILED, error=ErrorFrame("verifier_error", "KeyError at 
 NO_MEMORY = Report(1, Kind.FAILED, error=ErrorFrame("verifier_error", "MemoryError at x.py:3", False))
 OVERRUN = Report(1, Kind.OVERRUN)
 NEEDS = Report(1, Kind.NEEDS_SANDBOX, error=ErrorFrame("needs_sandbox", "", False))
+NEEDS_ALGEBRA = Report(1, Kind.NEEDS_ALGEBRA)
+ALGEBRA = State(kind=LaneKind.ALGEBRA)
 OUTAGE = Report(1, Kind.NO_VERDICT, error=ErrorFrame("sandbox_unavailable", "gone", True))
 REFUSED = Report(1, Kind.NO_VERDICT, error=ErrorFrame("invalid_reference", "reference: no", False))
 
@@ -59,6 +61,9 @@ TABLE: list[tuple[str, State, Event, str]] = [
     ("alone it stays alone", ALONE, Displaced(charged=False), "alone_front ALONE"),
     ("who lost too many lanes", replace(NEW, lost=FORGIVEN), Displaced(charged=True), "worker_lost retryable"),
     ("a program moves to a sandbox lane", NEW, Reported(NEEDS), "queue TOGETHER sandbox"),
+    ("an undecided item moves to an algebra lane", NEW, Reported(NEEDS_ALGEBRA), "queue TOGETHER algebra"),
+    ("algebra that takes too long is undecided", ALGEBRA, Reported(OVERRUN), "0 undecided"),
+    ("algebra that ends its lane is undecided", ALGEBRA, Died(Phase.VERIFY, foreign=False), "0 undecided"),
     ("an outage while it ran is waited for", NEW, Reported(OUTAGE, True), "queue_front TOGETHER lost=1"),
     ("an outage that stays is told", NEW, Reported(OUTAGE), "sandbox_unavailable retryable"),
     ("a good row waits for a host", HOSTLESS, Reported(RIGHT, True, "none"), "sandbox_unavailable retryable"),
@@ -77,7 +82,7 @@ def told(action: Action) -> str:
         parts = [action.place.value, state.stage.name]
         parts += [state.reason.value] if state.reason is not Reason.RESOURCE_LIMIT else []
         parts += [f"lost={state.lost}"] if state.lost else []
-        return " ".join([*parts, *(["sandbox"] if state.kind is LaneKind.SANDBOX else [])])
+        return " ".join([*parts, *([state.kind.value] if state.kind is not LaneKind.TEXT else [])])
     assert isinstance(action, Settle)
     report = action.report
     if report.error is not None:

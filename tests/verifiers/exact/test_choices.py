@@ -88,3 +88,11 @@ def test_another_extraction_serves_a_choice() -> None:
 )
 def test_naming_several_never_pays(labels: list[str], joint: str) -> None:
     assert choose(joint.join(labels)) == 0
+
+
+@pytest.mark.parametrize("extract", ["whole", "answer_line", "choice", "boxed"])
+def test_a_box_is_read_under_every_extraction(extract: str) -> None:
+    options = {"mode": "choice", "gold": "B", "choices": ["w", "x", "y", "z"], "extract": extract}
+    start = "" if extract == "whole" else "Answer: "
+    assert reward(start + "\\boxed{B}", **options) == 1
+    assert reward(start + "\\boxed{C}", **options) == 0

@@ -120,7 +120,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("text", ENGLISH)
 def test_plain_english_with_many_articles_is_english(text: str) -> None:
-    assert is_in(text, "en") and not is_in(text, "es") and not is_in(text, "hu")
+    assert is_in(text, "en") and not is_in(text, "hu") and not is_in(text, "vi")
 
 
 @pytest.mark.parametrize("text", OTHERS)
@@ -133,9 +133,10 @@ def test_languages_that_one_sentence_does_not_tell_apart_count_as_one() -> None:
     assert is_in(serbian, "sr") and is_in(serbian, "hr") and not is_in(serbian, "pl")
 
 
-def test_a_row_may_ask_for_more_confidence() -> None:
-    text = "Nouns: pizza, radio, hotel, taxi, piano, opera, villa"
-    assert is_in(text, "de", min_confidence=1.0) and not is_in(text, "vi", min_confidence=0.0)
+def test_a_row_may_ask_for_less_doubt() -> None:
+    text = "He has a plan and a map of a cave."
+    accepted = [code for code in SAID if is_in(text, code, min_confidence=0.0)]
+    assert accepted == ["en"] and len([code for code in SAID if is_in(text, code, min_confidence=1.0)]) > 1
 
 
 def test_a_long_text_costs_no_more_than_a_bounded_sample() -> None:

@@ -224,3 +224,31 @@ def test_counting_is_linear() -> None:
     for text, word in (("bad_" * 100_000, "bad"), ("_" * 400_000 + "bad", "bad"), ("xa " * 100_000, "a x")):
         count_words(text, word)
     assert time.process_time() - start < 10
+
+
+INVISIBLE = ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u200b\u00ad"]
+
+
+@pytest.mark.parametrize("mark", INVISIBLE, ids=ascii)
+def test_invisible_characters_are_no_part_paragraph_word_or_bullet(mark: str) -> None:
+    def met(text: str, **rule: object) -> bool:
+        return verdict("format", text, {"constraints": [rule], "aggregate": "all"}).reward == 1
+
+    three = {"type": "paragraph_count", "rel": "==", "n": 3}
+    assert not met(f"One.\n\n{mark}\n\nThree.", **three) and met("One.\n\nTwo.\n\nThree.", **three)
+    assert not met(f"One.\n***\n{mark}\n***\nThree.", **three, separator="***")
+    assert met("One.\n***\nTwo.\n***\nThree.", **three, separator="***")
+    assert met(f"one {mark} two", type="word_count", rel="==", n=2)
+    assert met(f"- one\n- {mark}\n  * two", type="bullets", n=2)
+
+
+@pytest.mark.parametrize("written", ["sеcret", "ѕecret", "ｓｅｃｒｅｔ", "ⓢⓔⓒⓡⓔⓣ", "SECRET", "seс\u200bret"])
+def test_a_forbidden_word_is_found_in_look_alike_letters(written: str) -> None:
+    rule = {"constraints": [{"type": "forbidden", "any": ["secret"], "match": "word"}], "aggregate": "all"}
+    assert verdict("format", f"This is a {written} plan.", rule).reward == 0
+    assert verdict("format", "This is a sacred plan.", rule).reward == 1
+
+
+def test_pieces_without_letter_or_digit_are_no_words() -> None:
+    rule = {"constraints": [{"type": "word_count", "rel": "==", "n": 3}], "aggregate": "all"}
+    assert verdict("format", "one - two — three !", rule).reward == 1

@@ -9,6 +9,10 @@ from assay.contract.references.math import MathReference
 from assay.verifiers.candidate import Candidate
 
 RIGHT = [
+    ("42", "The answer is 42, because 40+2=42."),
+    ("42", "x = 42\nQ.E.D."),
+    ("12", "Thus we need 12 more days."),
+    ("42", "The answer is forty-two (42)."),
     ("42", "答案：42"),
     ("42", "答案是 42。"),
     ("42", "答案为：42"),
@@ -186,7 +190,6 @@ WRONG = [
     ("42", "Answer: 42 42"),
     ("42", "Answer: 42; 43"),
     ("42", "Answer: 42 / 43"),
-    ("42", "The answer is forty-two (42)."),
     ("42", "Answer: 42 (or 43)"),
     ("42", "Answer: 42 (not 43)"),
     ("5,7", "The value lies between 5 and 7."),
@@ -198,13 +201,11 @@ WRONG = [
     ("12 cm", "\\boxed{12 \\text{ (mm)}}"),
     ("5", "\\boxed{5n}"),
     ("5", "\\boxed{5 n}"),
-    ("12", "Thus we need 12 more days."),
     ("5", "$x=5$ or $x=6$"),
     ("5", "The answer is $x=5$ or $x=6$."),
     ("5", "Either $x=5$ or $x=6$."),
     ("5", "So $x=6$, not $5$."),
     ("6", "So $x=6$, not $5$."),
-    ("42", "x = 42\nQ.E.D."),
     ("42", "Hence x = 42 \\qquad\\blacksquare"),
     ("7", "答案：42（共 7 种情况）"),
     ("41", "<answer>41</answer><answer>42</answer>"),
@@ -230,7 +231,6 @@ WRONG = [
     ("9", "The answer is $8$. Check: $8+1=9$."),
     ("3", "所以 3或5。"),
     ("7", "The answer is 42 (there are 7 cases)."),
-    ("42", "The answer is 42, because 40+2=42."),
     ("42", "Answer: 42. No wait, Answer: 17"),
     ("I", "I am stuck."),
     ("A", "I need a hint."),
@@ -295,7 +295,6 @@ def test_thinking_that_never_closed_has_no_answer() -> None:
 def test_no_answer_is_found_in_the_prompt() -> None:
     spec = VERIFIER.prepare(MathReference(answer="42", extract="auto"))
     assert VERIFIER.verify(spec, Candidate.of("", prompt="The answer is \\boxed{42}.")).reason == "no_answer"
-    assert "prompt" not in VERIFIER.reads
 
 
 def test_spam_and_truncation_are_flagged_and_change_nothing() -> None:

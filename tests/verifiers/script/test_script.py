@@ -140,3 +140,9 @@ def _bound(open_slot: Callable[[], Slot]) -> Callable[..., Any]:
     from assay.verifiers.sandboxing import run_on_values
 
     return lambda *args, **options: run_on_values(*args, **options, open_slot=open_slot)
+
+
+@pytest.mark.parametrize("said", ["completion", "completion.encode()", '{"score": completion}', 'bytearray(b"1")'])
+def test_text_that_a_program_returns_is_no_number(score: Score, said: str) -> None:
+    result = score(f"def verify(completion, data, prompt):\n    return {said}", completion="1000000")
+    assert (result.reward, result.reason) == (0.0, "runtime_error")

@@ -55,6 +55,8 @@ class Candidate:
     truncated: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
+    algebra: bool = True
+    """Whether computer algebra may run here; if not, a verifier that needs it raises `NeedsAlgebra`."""
     owner: str = ""
     """The item's owner (a hash of the API key). A jail never serves two owners."""
 

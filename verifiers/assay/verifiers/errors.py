@@ -43,6 +43,13 @@ class SandboxUnavailable(NoVerdict):
     retryable = True
 
 
+class NeedsAlgebra(Exception):
+    """Raised by `verify` where computer algebra must decide: the engine moves the item to a lane that may run it.
+
+    Not a `NoVerdict`: no part of a composite may take it for the lack of a verdict.
+    """
+
+
 class NeedsSandbox(NoVerdict):
     """Raised by `prepare` in a lane without a sandbox slot if the reference needs one."""
 

@@ -20,12 +20,14 @@ _ANSWER = """The right answer: LaTeX, ASCII or Unicode mathematics, or words. Su
 One capital letter is a choice. An answer that is blank, cut off or undefined refuses the row."""
 _EXTRACT = """How the completion's answer is found. `boxed_last`: the last complete `\\boxed` or `\\fbox`.
 `final_line`: the last `<answer>` tag, else the answer of the last answer marker (`Answer:`, `####`).
-`auto`: the first of these that exists, else the last mathematics of the last sentence."""
+`auto`: the first of these that exists, else the one value that the last statement asserts, read as prose: a number
+in an adjunct (`in 4 weeks`) or one that the item's `prompt` gives does not compete with another; two values that
+form no list, a bound or a doubt are no answer."""
 _PROFILE = """`strict` (for training) accepts equal values only. `lenient` (for evaluation) also accepts
-decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, <1,2> for (1,2), and another name of the
-unknown."""
-_UNITS = """`same_if_both`: a unit on one side only is ignored; two units must be the same.
-`required`: the answer must have the gold's unit, or none if the gold has none. `ignored`: units never count."""
+decimals that round to the value, `\\approx`, 45 for 45 %, {5} for 5, <1,2> for (1,2), another name of the
+unknown; of several values in prose it takes the main clause's."""
+_UNITS = """`same_if_both`: a unit on one side only is ignored, two units must be the same.
+`required`: the answer has the gold's unit, and none if it has none. `ignored`: units never count."""
 _PERCENT = "`exact`: p % is p/100 and nothing else. `free`: p equals p %, too. Default: by profile."
 _TOL = "Tolerance for real numbers, also inside tuples and lists. Default: exact."
 

@@ -31,6 +31,7 @@ KINDS: dict[str, tuple[Severity, str]] = {
     "near_limit": (Severity.WARNING, "the gold uses more than half of a limit: slower machines will fail it"),
     "mutant_survives": (Severity.INFO, "a changed program still passes: weak tests, or a change without effect"),
     "weak_constraint": (Severity.INFO, "a text without an answer meets the constraints"),
+    "second_opinion": (Severity.INFO, "math-verify scores the gold, or a wrong answer made from it, differently"),
     "no_gold": (Severity.INFO, "the row has no gold to try"),
     "no_verdict": (Severity.WARNING, "the engine gave no verdict because of its own fault: the row was not audited"),
 }  # fmt: skip

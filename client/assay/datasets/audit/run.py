@@ -19,6 +19,7 @@ from assay.datasets.audit.interpret import interpret
 from assay.datasets.audit.probes import Depth, Probe, probes
 from assay.datasets.audit.texts import Prompts, TestSet, hints, tool_golds
 from assay.datasets.records import Record
+from assay.datasets.second_opinion import NAME, SecondOpinion
 
 BATCH_PROBES = 512
 UNDER_WAY = 3
@@ -81,17 +82,32 @@ async def audit(
     depth: Depth | None = None,
     test_set: TestSet | None = None,
     on_row: Callable[[], None] = lambda: None,
+    second: SecondOpinion | None = None,
 ) -> Report:
-    """Audit rows. Raises the client's errors if the engine cannot be reached."""
+    """Audit rows. Raises the client's errors if the engine cannot be reached.
+
+    `second` is asked about each probe of a mathematical row; a disagreement is a finding.
+    """
     report, prompts = Report(), Prompts()
     rows = _rows(records, report, prompts, test_set, depth or Depth())
     async for row, results in _asked(client, rows):
         found = interpret(row.fields, row.name, row.line, list(zip(row.probes, results, strict=True)))
         report.findings += (replace(finding, source=row.source) for finding in found)
+        if second is not None:
+            report.findings += [replace(f, source=row.source) async for f in _disagreements(second, row, results)]
         report.probes += len(row.probes)
         on_row()
     report.findings = sorted(dict.fromkeys(report.findings), key=lambda finding: (-finding.severity, finding.line))
     return report
+
+
+async def _disagreements(second: SecondOpinion, row: _Row, results: Sequence[Result]) -> AsyncIterator[Finding]:
+    """Probes of a row that the second opinion judges differently."""
+    for probe, result in zip(row.probes, results, strict=True):
+        opinion = await second.of(probe.item)
+        if opinion is not None and result.reward is not None and (result.reward >= 1.0) is not opinion:
+            detail = f"{NAME} {'accepts' if opinion else 'rejects'} it, the verifier says {result.reason}"
+            yield Finding(row.name, row.line, "second_opinion", detail, probe=probe.kind)
 
 
 def _rows(

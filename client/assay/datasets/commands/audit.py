@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from assay.datasets.audit.run import Report
 from assay.datasets.audit.run import audit as run
 from assay.datasets.audit.texts import TestSet
 from assay.datasets.records import read
+from assay.datasets.second_opinion import SecondOpinion
 
 _PROMPTS = ("prompt", "question", "problem", "question_content", "text")
 
@@ -41,6 +43,9 @@ def audit(
     verifiers: Annotated[
         list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
     ] = None,
+    second_opinion: Annotated[
+        bool, typer.Option("--second-opinion", help="Also ask math-verify about mathematical rows.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
     """Try each row's gold, mutants of it, and degenerate completions; find duplicates and overlap with test sets.
@@ -51,7 +56,8 @@ def audit(
         if not path.exists():
             raise Unusable("no such file", source=str(path))
     client = connect(server or [], plugins=verifiers or [])
-    report = asyncio.run(_run(client, rows, against or [], Depth(repeats=repeats), quiet=quiet))
+    with SecondOpinion() if second_opinion else nullcontext() as second:
+        report = asyncio.run(_run(client, rows, against or [], Depth(repeats=repeats), second, quiet=quiet))
     if not report.rows:
         raise Unusable("no rows", source=", ".join(map(str, rows)))
     print_report(report, show=show)
@@ -61,12 +67,19 @@ def audit(
     raise typer.Exit(DIFFERS if report.unsure_share > max_bad else OK)
 
 
-async def _run(client: Any, rows: list[Path], against: list[Path], depth: Depth, *, quiet: bool) -> Report:
+async def _run(
+    client: Any, rows: list[Path], against: list[Path], depth: Depth, second: SecondOpinion | None, *, quiet: bool
+) -> Report:
     test_set = TestSet(_prompts(against)) if against else None
     async with client:
         with Progress(total_bytes=None, quiet=quiet) as progress:
             return await run(
-                client, read(rows), depth=depth, test_set=test_set, on_row=lambda: progress.add(rows=1, size=0)
+                client,
+                read(rows),
+                depth=depth,
+                test_set=test_set,
+                on_row=lambda: progress.add(rows=1, size=0),
+                second=second,
             )
 
 

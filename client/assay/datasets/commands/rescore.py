@@ -9,12 +9,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import DIFFERS, OK, Unusable
+from assay.cli.escape import one_line
 from assay.cli.explanation import explain
 from assay.cli.files import is_parquet, open_output
 from assay.cli.inputs import open_rows
@@ -24,6 +25,10 @@ from assay.cli.rows import Row
 from assay.client import AsyncClient
 from assay.datasets.changes import Changes
 from assay.datasets.commands.diff import print_changes
+from assay.datasets.second_opinion import NAME, Opinions, SecondOpinion
+
+_SHOWN = 20
+"""Disagreements that are printed; `--json` has all of them."""
 
 
 def rescore(
@@ -37,6 +42,9 @@ def rescore(
     verifiers: Annotated[
         list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
     ] = None,
+    second_opinion: Annotated[
+        bool, typer.Option("--second-opinion", help="Also ask math-verify about mathematical rows.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
     """Score stored completions again and report which verdicts changed. Exit code 1 if any did."""
@@ -44,20 +52,32 @@ def rescore(
         raise Unusable("rescored rows are written as JSON lines: name a .jsonl file", source=output)
     if output is not None and all(map(os.path.exists, (output, old))) and os.path.samefile(output, old):
         raise Unusable("the output would overwrite the input", source=output)
-    changes = Changes()
-    asyncio.run(_run(connect(server or [], plugins=verifiers or []), old, output, replay, changes, quiet=quiet))
+    changes, opinions = Changes(), Opinions() if second_opinion else None
+    client = connect(server or [], plugins=verifiers or [])
+    asyncio.run(_run(client, old, output, replay, changes, opinions, quiet=quiet))
     if replay is not None and not changes.compared:
         raise Unusable(f"no row with the id {replay!r} and a result", source=old)
     print_changes(changes)
+    if opinions is not None:
+        _print_opinions(opinions)
     if json_file is not None:
-        json_file.write_text(json.dumps(changes.fields(), indent=1) + "\n")
+        second = {} if opinions is None else {"second_opinion": opinions.fields()}
+        json_file.write_text(json.dumps({**changes.fields(), **second}, indent=1) + "\n")
     raise typer.Exit(DIFFERS if changes.changed else OK)
 
 
 async def _run(
-    client: AsyncClient, old: str, output: str | None, replay: str | None, changes: Changes, *, quiet: bool
+    client: AsyncClient,
+    old: str,
+    output: str | None,
+    replay: str | None,
+    changes: Changes,
+    opinions: Opinions | None,
+    *,
+    quiet: bool,
 ) -> None:
     with ExitStack() as stack:
+        second = stack.enter_context(SecondOpinion()) if opinions is not None else None
         sink = None if output is None else JsonlSink(stack.enter_context(open_output(output)), slim=False)
         rows = _chosen(stack.enter_context(open_rows(old)), replay, old)
         progress = stack.enter_context(Progress(total_bytes=None, quiet=quiet or replay is not None))
@@ -67,11 +87,25 @@ async def _run(
                 for row in scored.rows:
                     result = scored.answers[row.index].fields
                     changes.add(row.id, row.value("result"), result)
+                    if second is not None and opinions is not None:
+                        opinions.add(row.id, result.get("reward"), await second.of(_asked(row)))
                     if row.id == replay:
                         explain(row, result, sys.stdout)
                 if sink is not None:
                     sink.write(scored)
                 progress.add(rows=len(scored.rows), size=0)
+
+
+def _asked(row: Row) -> dict[str, Any]:
+    """The fields of a row that a second opinion reads."""
+    return {name: row.value(name) for name in ("verifier", "reference", "completion") if name in row.spans}
+
+
+def _print_opinions(opinions: Opinions) -> None:
+    rows = opinions.disagreements
+    print(f"\n{NAME} was asked about {opinions.asked} rows and disagrees on {len(rows)}")
+    for row, reward, second in rows[:_SHOWN]:
+        print(f"        {one_line(row, limit=60)}: reward {reward:g}, {NAME} {'accepts' if second else 'rejects'} it")
 
 
 def _chosen(rows: Iterable[Row], replay: str | None, source: str) -> Iterator[Row]:

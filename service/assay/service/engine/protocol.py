@@ -35,6 +35,8 @@ class Job(Struct, array_like=True):
     owner: str
     explain: bool = False
     canary: bool = False
+    algebra: bool = False
+    """Whether computer algebra may run in the lane that gets the job."""
 
 
 class Chunk(Struct, array_like=True):
@@ -52,6 +54,7 @@ class Kind(IntEnum):
     OVERRUN = 2
     FAILED = 3
     NEEDS_SANDBOX = 4
+    NEEDS_ALGEBRA = 5
 
 
 class ErrorFrame(Struct, array_like=True):
@@ -114,6 +117,7 @@ class LaneOptions(Struct, array_like=True):
     memory_mb: int
     catalogue: bool
     sandbox: bool
+    algebra: bool = False
 
 
 class Phase(IntEnum):

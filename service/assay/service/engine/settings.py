@@ -47,6 +47,8 @@ class EngineSettings:
     """Backends and slots; None: no program is ever run. One sandbox lane a slot."""
     warm: tuple[str, ...] = ()
     """Modules that the forkserver imports before the first lane, such as sympy."""
+    algebra_lanes: int = 1
+    """Lanes for computer algebra (`math`); started when an item first needs one."""
     cache_bytes: int = 64 * MIB
     lane_memory_mb: int = 2048
     lane_rss_mb: int = 768

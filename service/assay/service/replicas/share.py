@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
+from assay.contract.codes import Reason
 from assay.service.engine.engine import Engine
 from assay.service.engine.intake.work import Batch, Settled, Work
 from assay.service.engine.protocol import Report
@@ -91,7 +92,7 @@ class Share:
         spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
         if self.quotas is not None:
             self.quotas.charge(work.owner, spent_us / 1e6)
-        kept = work.facts.repeatable and report.reward is not None
+        kept = work.facts.repeatable and report.reward is not None and report.reason != Reason.UNDECIDED
         if self.link is not None and kept and spent_us >= self._worth_us:
             self._verdicts.put(work.owner, key, report)
 

@@ -1,8 +1,8 @@
 """Multiple choice: an answer is a label, or the full text of one option, and nothing else.
 
 A label counts in any case, bare, in brackets, or followed by `.` `)` `:` and the text of that option. Several labels,
-`or`, a label out of range, or a text that two options share is no answer. With `multi`, labels are joined by `,` `and`
-`&`. Not covered: labels beyond Z.
+`or`, a label out of range, or a text that two options share is no answer. Where the text holds a box, the box is read.
+With `multi`, labels are joined by `,` `and` `&`. Not covered: labels beyond Z.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 
 from assay.verifiers.exact.unicode import nfkc
 from assay.verifiers.extract import strip_markdown
+from assay.verifiers.extract.boxes import last_box
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST = 100_000
@@ -62,7 +63,8 @@ class Choices:
         """Return the labels that `text` names, or None."""
         if len(text) > LONGEST:
             return None
-        text = clean(text)
+        box = last_box(text)
+        text = clean(text if box is None else text[box.inner_start : box.inner_end])
         one = self._one(text)
         if one is not None:
             return frozenset((one,))

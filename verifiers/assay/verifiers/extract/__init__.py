@@ -9,6 +9,7 @@ from assay.verifiers.extract.boxes import Box, Boxes, find_boxes, last_box
 from assay.verifiers.extract.found import Found
 from assay.verifiers.extract.markdown import strip_markdown
 from assay.verifiers.extract.markers import (
+    CHANGING_REMARK,
     Marker,
     iter_markers,
     last_marker,
@@ -20,6 +21,7 @@ from assay.verifiers.extract.sentences import last_sentence, sentence_end
 from assay.verifiers.extract.tags import Tags, answer_tags, last_answer_tag
 
 __all__ = [
+    "CHANGING_REMARK",
     "Box",
     "Boxes",
     "Found",

@@ -61,6 +61,14 @@ _MATH_WORDS = words(
     inf infty infinity theta alpha beta gamma lambda mu phi omega abs floor ceil max min gcd lcm mod deg
     """
 )
+CHANGING_REMARK = re.compile(
+    r"\b(?:or|not|maybe|perhaps|possibly|but|unless|if|kidding|joking|wait|actually|rather|wrong|incorrect|guess|approx"
+    r"|approximately|about|roughly|base|mod|power|times|squared|cubed|factorial|thousands?|millions?|billions?|hundreds?"
+    r"|dozens?|percent|half|double|minus|negative|plus|off|except|instead|sorry|correction|unsure|least|most|tens)\b"
+    r"|或|不|≈|~",
+    re.I,
+)
+"""What a bracketed remark holds that can change the answer before it: the remark is then part of the answer."""
 _BRACKETS = {")": "(", "]": "[", "）": "（", "】": "【"}
 
 
@@ -191,6 +199,8 @@ def _opening(text: str, opening: str) -> int:
 
 
 def _is_remark(content: str) -> bool:
+    if CHANGING_REMARK.search(content):
+        return False
     words = _REMARK_WORD.findall(content)
     return any(word.casefold() not in _MATH_WORDS for word in words)
 

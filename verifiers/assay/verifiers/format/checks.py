@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from assay.verifiers import strict_json
-from assay.verifiers.format.plain import composed, folded, visible
+from assay.verifiers.format.plain import composed, folded, skeleton, visible
 from assay.verifiers.format.regions import Region
 from assay.verifiers.format.relations import RELATIONS
 from assay.verifiers.format.words import EDGES, bare_word, count_words, is_word_char
@@ -83,13 +83,18 @@ def keywords(rule: Any, text: Region) -> bool:
 
 
 def forbidden(rule: Any, text: Region) -> bool:
-    """None of the words occurs."""
-    return not any(_has_word(word, rule.match, text) for word in rule.any)
+    """None of the words occurs, in compatibility forms and look-alike letters of other scripts neither."""
+    return not any(
+        _has_word(word, rule.match, text) or _occurs(skeleton(word), rule.match, text.skeleton) for word in rule.any
+    )
 
 
 def _has_word(word: str, match: str, text: Region) -> bool:
-    sought = folded(word)
-    return sought in text.folded if match == "literal" else count_words(text.folded, sought) > 0
+    return _occurs(folded(word), match, text.folded)
+
+
+def _occurs(sought: str, match: str, text: str) -> bool:
+    return sought in text if match == "literal" else count_words(text, sought) > 0
 
 
 def keyword_count(rule: Any, text: Region) -> bool:
@@ -113,8 +118,16 @@ def placeholders(rule: Any, text: Region) -> bool:
 
 
 def bullets(rule: Any, text: Region) -> bool:
-    """Exactly n lines start with `- ` or `* `."""
-    return bool(sum(line.startswith(("- ", "* ")) for line in text.lines) == rule.n)
+    """Exactly n lines are bullets: `-` or `*`, indented or not, and visible text after it."""
+    return bool(sum(map(_is_bullet, visible(text.text).split("\n"))) == rule.n)
+
+
+def _is_bullet(line: str) -> bool:
+    """Return whether IFEval's own patterns, `^\\s*\\*[^\\*].*$` and `^\\s*-.*$`, match a line with text in it."""
+    line = line.strip()
+    if line.startswith("*"):
+        return line[1:2] != "*" and bool(line[1:].strip())
+    return line.startswith("-") and bool(line.strip("- \t"))
 
 
 def nth_paragraph_first_word(rule: Any, text: Region) -> bool:
@@ -151,7 +164,7 @@ def paragraph_count(rule: Any, text: Region) -> bool:
 
 def _between(text: str, separator: str) -> list[str]:
     """Return the trimmed parts between separators. A separator at either end separates nothing."""
-    parts = [part.strip() for part in text.split(separator)]
+    parts = [part.strip() for part in visible(text).split(visible(separator))]
     first, last = not parts[0], len(parts) > 1 and not parts[-1]
     return parts[int(first) : len(parts) - int(last)]
 

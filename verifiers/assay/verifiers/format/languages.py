@@ -1,11 +1,11 @@
 """Language identification: by script where the script decides, else by lingua's n-gram models.
 
-lingua (https://github.com/pemistahl/lingua-py, Apache-2.0) ships its models in its wheel and is deterministic. Only the
-languages of the text's own script are candidates. The result is neutral (a pass) with too little evidence: under
-`FEW_LETTERS` letters, or a best candidate below `min_confidence`. Code, mathematics, links and tags are removed first,
-but prose inside a fence, backticks or dollar signs is kept. Closely related languages that single sentences do not
-distinguish count as one (`ALIKE`); a language that lingua does not know is decided by its script alone. CPU time is
-bounded: of a long text, evenly spread pieces are read.
+lingua (https://github.com/pemistahl/lingua-py, Apache-2.0) brings its models in its wheel and is deterministic. Only
+the languages of the text's own script are candidates. The result is neutral (a pass) where there is too little
+evidence: under `FEW_LETTERS` letters, or a best candidate below `min_confidence` with the language close to it. Code,
+mathematics, links and tags are removed first, but prose inside a fence, backticks or dollar signs is kept. Closely
+related languages that single sentences do not tell apart count as one (`ALIKE`); a language that lingua does not know
+is decided by its script alone. CPU time is bounded: of a long text, evenly spread pieces are read.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from assay.verifiers.format.words import bare_word
 FEW_LETTERS = 20
 MIN_CONFIDENCE = 0.3
 """Confidence of the best candidate under which a text is neutral. Measured by `bench.language`."""
+CLOSE = 0.25
+"""Below `min_confidence`, a language passes if its confidence is at least this share of the best one."""
 ALIKE: tuple[frozenset[str], ...] = (
     frozenset({"hr", "bs", "sr"}),
     frozenset({"id", "ms"}),
@@ -30,7 +32,7 @@ ALIKE: tuple[frozenset[str], ...] = (
 )
 """Languages that count as one another: written alike (Serbian in Latin script) or codes of one language."""
 PIECES, PIECE_CHARS = 8, 1000
-"""Number and length (characters) of the pieces that are read of a longer text."""
+"""Of a text longer than the product, so many pieces of so many characters are read."""
 _MOST = 0.5
 _KANA_SHARE = 0.05
 _TAG = re.compile(r"</?([a-z_]+)>", re.IGNORECASE)
@@ -120,8 +122,10 @@ def _is_likely(text: str, code: str, script: str, min_confidence: float) -> bool
     group = next((group for group in ALIKE if code in group), frozenset({code}))
     if detector is None or not group & _modelled(script):
         return True
-    best = detector.compute_language_confidence_values(_sample(text))[0]
-    return _code(best.language) in group or best.value < min_confidence
+    values = detector.compute_language_confidence_values(_sample(text))
+    claimed = max(one.value for one in values if _code(one.language) in group)
+    best = values[0].value
+    return claimed == best or (best < min_confidence and claimed >= CLOSE * best)
 
 
 def _sample(text: str) -> str:
@@ -134,7 +138,7 @@ def _sample(text: str) -> str:
 
 @cache
 def _detector(script: str) -> LanguageDetector | None:
-    """Return a detector for the languages of a script, or None if only one language uses it."""
+    """Return the detector among the languages of a script, or None where one language alone is written in it."""
     candidates = [language for language in Language.all() if script in SCRIPTS.get(_code(language), ())]
     return LanguageDetectorBuilder.from_languages(*candidates).build() if len(candidates) > 1 else None
 

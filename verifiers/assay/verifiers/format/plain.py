@@ -30,6 +30,20 @@ def folded(text: str) -> str:
     return text.casefold() if text.isascii() else composed(visible(text).casefold())
 
 
+_LOOK_ALIKE = str.maketrans(
+    "аеорсхуіјѕԁһӏԛԝвкмнтɑαορνιυκτµ",
+    "aeopcxyijsdhlqwbkmhtaaopviukt\u03bc",
+)
+"""Cyrillic and Greek letters, and others, that are drawn as a Latin letter; not the whole of Unicode TR 39."""
+
+
+def skeleton(text: str) -> str:
+    """Return the text folded in NFKC with look-alike letters as Latin ones: what a reader takes it for."""
+    if text.isascii():
+        return text.casefold()
+    return visible(unicodedata.normalize("NFKC", visible(text))).casefold().translate(_LOOK_ALIKE)
+
+
 def unaccented(text: str) -> str:
     """Return the text without diacritics."""
     if text.isascii():

@@ -39,8 +39,13 @@ class Region:
 
     @cached_property
     def words(self) -> list[str]:
-        """The text split at white space."""
-        return self.text.split()
+        """Pieces between white space that hold a letter or digit."""
+        return [word for word in plain.visible(self.text).split() if any(map(str.isalnum, word))]
+
+    @cached_property
+    def skeleton(self) -> str:
+        """The text folded in NFKC, with look-alike letters of other scripts as Latin ones."""
+        return plain.skeleton(self.text)
 
     @cached_property
     def written_words(self) -> list[str]:
@@ -60,7 +65,7 @@ class Region:
     @cached_property
     def paragraphs(self) -> list[str]:
         """Paragraphs that are not blank, trimmed."""
-        return [trimmed for part in _BLANK_LINES.split(self.text) if (trimmed := part.strip())]
+        return [trimmed for part in _BLANK_LINES.split(plain.visible(self.text)) if (trimmed := part.strip())]
 
     @cached_property
     def sentences(self) -> list[str]:

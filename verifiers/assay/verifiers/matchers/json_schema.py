@@ -1,7 +1,7 @@
 """JSON Schema (2020-12 unless `$schema` names another published draft), compiled once with jsonschema-rs.
 
-Nothing is ever fetched: a `$ref` to another document refuses the row. Patterns run on a linear-time engine; look-around
-and back-references refuse the row. Numbers are exact: 1.00000000000000000001 is not an integer.
+Nothing is ever fetched: a `$ref` to another document refuses the row. A value whose pattern needs more
+backtracking than the limit is not valid. Numbers are exact: 1.00000000000000000001 is not an integer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from assay.contract.numbers import Lexeme, decimal_of
 from assay.verifiers import strict_json
 from assay.verifiers.errors import InvalidReference
 
-_PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 22, dfa_size_limit=1 << 22)
+_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=1_000_000, size_limit=1 << 22, dfa_size_limit=1 << 22)
+"""Patterns are ECMA-262: those without look-around and back-references run in linear time, the others backtrack up to
+the limit, within the lane's CPU budget."""
 
 
 def compile_schema(schema: Any, field: str, *, assert_format: bool = False) -> Callable[[Any], bool]:

@@ -19,7 +19,7 @@ from assay.verifiers.math.syntax.cursor import END
 from assay.verifiers.math.syntax.nodes import Node, Num, Unparsed, neg
 from assay.verifiers.math.syntax.numerals import decimal
 from assay.verifiers.math.syntax.parser import parse
-from assay.verifiers.math.syntax.phrases import unit_phrase
+from assay.verifiers.math.syntax.phrases import MAX_TOKENS, unit_phrase
 from assay.verifiers.math.syntax.tokens import Token, tokenise
 from assay.verifiers.math.values.kinds import Measured, Members, Named, Nothing, One, Opaque, Ordered, Text, Value
 from assay.verifiers.math.values.shapes import value_of
@@ -238,27 +238,41 @@ def _binds(token: Token) -> bool:
     return token.kind == "op" and token.value in _BINDING
 
 
-def second_reading(reading: Reading) -> Reading | None:
-    """`5 m`: a number, a space, and the letter of a unit; the other reading of a product."""
+def second_reading(reading: Reading, *, capitals: bool) -> Reading | None:
+    """`5 m`, `12 m/s`, `3 kg m^2`: a number and letters that spell a unit; the other reading of a product.
+
+    `capitals`: also one capital letter alone (`12 J`), which is a unit only beside another unit.
+    """
     tokens = reading.tokens
-    if (
-        len(tokens) < 2
-        or tokens[-1].kind != "let"
-        or not tokens[-1].spaced
-        or tokens[-1].value not in units.ITALIC_UNITS
-    ):
+    start = next((i for i, token in enumerate(tokens) if i and token.kind in ("let", "run")), 0)
+    if not start or not tokens[start].spaced or len(tokens) - start > MAX_TOKENS:
         return None
-    if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:-1]) or tokens[-2].kind not in (
-        "num",
-        "val",
-    ):
+    if tokens[start - 1].kind not in ("num", "val") and tokens[start - 1].value not in ("}", ")"):
         return None
-    upright = [*tokens[:-1], tokens[-1]._replace(kind="word")]
+    if any(token.kind not in ("num", "val", "op", "cmd", "money") for token in tokens[:start]):
+        return None
+    upright = [token._replace(kind="word") if token.kind in ("let", "run") else token for token in tokens[start:]]
+    if not _is_unit_symbol(tokens[start:], upright, capitals=capitals):
+        return None
     try:
-        tree = parse(upright)
-        return Reading(reading.text, tuple(upright), value_of(tree), tree)
+        tree = parse([*tokens[:start], *upright])
+        return Reading(reading.text, (*tokens[:start], *upright), value_of(tree), tree)
     except Unparsed:
         return None
+
+
+def _is_unit_symbol(italic: tuple[Token, ...], upright: list[Token], *, capitals: bool) -> bool:
+    """Whether letters spell known units only; one letter alone must be a unit that is written so."""
+    phrase = unit_phrase(upright)
+    names = [token.value for token in upright if token.kind == "word"]
+    if phrase is None or any(name not in units.CANONICAL for name in names):
+        return False
+    return (
+        len(italic) > 1
+        or italic[0].kind == "run"
+        or names[0] in units.ITALIC_UNITS
+        or (capitals and names[0] in units.CAPITALS)
+    )
 
 
 def has_symbols(value: Value) -> bool:

@@ -15,6 +15,10 @@ def tell(kind, **fields):
     frame.write(json.dumps({"kind": kind, **fields}, allow_nan=False, ensure_ascii=True))
     frame.close()
     os._exit(0)
+def number(value):
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        raise TypeError("text is no number")
+    return float(value)
 space = {"__name__": "verifier"}
 try:
     exec(compile(given["source"], "verifier.py", "exec"), space)
@@ -27,9 +31,9 @@ call = given["inputs"]
 try:
     said = verify(call["completion"], call["data"], call["prompt"])
     if isinstance(said, dict):
-        said = {"score": float(said["score"]), "reason": str(said.get("reason", ""))[:2000]}
+        said = {"score": number(said["score"]), "reason": str(said.get("reason", ""))[:2000]}
     else:
-        said = float(said)
+        said = number(said)
     text = json.dumps(said, allow_nan=False)
 except BaseException as error:
     tell("raised", error=type(error).__name__)

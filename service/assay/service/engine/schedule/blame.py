@@ -129,6 +129,8 @@ def _died(state: State, event: Died) -> Action:
         return Settle(reports.broken_verifier(state.reason, state.detail))
     if event.foreign and state.lost < FORGIVEN:
         return Retry(Place.ALONE, replace(state, lost=state.lost + 1, stage=Stage.ALONE))
+    if state.kind is LaneKind.ALGEBRA and event.phase is not Phase.PREPARE:
+        return Settle(reports.zero(Reason.UNDECIDED))  # stuck in one call, or out of memory: unequal, and not cached
     if event.phase is Phase.PREPARE and state.stage is Stage.ALONE:
         return Settle(reports.fatal_reference())
     return _suspect(state, Reason.RESOURCE_LIMIT)
@@ -144,6 +146,10 @@ def _reported(state: State, event: Reported) -> Action:
         return Settle(reports.broken_verifier(state.reason, state.detail) if failed else reports.zero(state.reason))
     if report.kind == Kind.FAILED:
         return _failed(state, report)
+    if report.kind == Kind.NEEDS_ALGEBRA and state.kind is LaneKind.TEXT:
+        return Retry(Place.QUEUE, replace(state, kind=LaneKind.ALGEBRA))
+    if report.kind == Kind.OVERRUN and state.kind is LaneKind.ALGEBRA:
+        return Settle(reports.zero(Reason.UNDECIDED))
     if report.kind == Kind.OVERRUN:
         return Settle(reports.zero(Reason.RESOURCE_LIMIT))
     if report.kind == Kind.NEEDS_SANDBOX and state.kind is not LaneKind.SANDBOX:

@@ -48,7 +48,7 @@ class Dispatcher:
     def __init__(self, settings: EngineSettings, settle: Callable[[Ticket, Report], None]) -> None:
         self._settings = settings
         self._settle = settle
-        self._costs: dict[str, float] = {}
+        self._costs: dict[tuple[str, LaneKind], float] = {}
         self._queues = {kind: FairQueue(self._cost) for kind in LaneKind}
         self._alone: dict[LaneKind, deque[Ticket]] = {kind: deque() for kind in LaneKind}
         self._opening: asyncio.Task[None] | None = None
@@ -76,6 +76,8 @@ class Dispatcher:
         """Queue a ticket; call `pump` after the last one."""
         if ticket.state.kind is LaneKind.SANDBOX and not self.sandbox.ready:
             self._want_sandbox()
+        if ticket.state.kind is LaneKind.ALGEBRA:
+            self.lanes.open(LaneKind.ALGEBRA, self._settings.algebra_lanes)
         self._queues[ticket.state.kind].put(ticket)
 
     def _want_sandbox(self) -> None:
@@ -155,7 +157,7 @@ class Dispatcher:
 
     def cost_us(self, verifier: str, kind: LaneKind) -> float:
         """Return the recent cost of an item of that verifier, in microseconds."""
-        return self._costs.get(verifier) or FIRST_COST_US[kind]
+        return self._costs.get((verifier, kind)) or FIRST_COST_US[kind]
 
     # --- what lanes report ---
 
@@ -183,7 +185,7 @@ class Dispatcher:
         lane.assigned = deque(ticket for ticket in lane.assigned if ticket.seq not in returned)
 
     def _learn(self, ticket: Ticket, report: Report) -> None:
-        name = ticket.work.facts.name
+        name = (ticket.work.facts.name, ticket.state.kind)
         wall_us = report.run_us if ticket.state.kind is LaneKind.SANDBOX else 0  # a program runs outside the lane
         spent = float(max(report.cpu_us, wall_us, 1))
         before = self._costs.get(name, spent)
@@ -259,6 +261,7 @@ def _job(ticket: Ticket) -> Job:
         owner=work.owner,
         explain=work.options.explain,
         canary=ticket.state.stage is Stage.CANARY,
+        algebra=ticket.state.kind is not LaneKind.TEXT,
     )
 
 

@@ -29,6 +29,7 @@ def candidate_of(job: Job) -> Candidate:
         options={"timeout_s": job.timeout_s, "cpu_s": job.cpu_s},
         owner=job.owner,
         explain=job.explain,
+        algebra=job.algebra,
     )
 
 

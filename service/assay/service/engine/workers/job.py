@@ -4,6 +4,7 @@
     verify runs over its CPU budget                       -> OVERRUN  (reward 0)
     verify raises, or runs out of memory or stack         -> FAILED   (the engine tries it once more, alone)
     verify says no verdict (no sandbox, field missing)    -> NO_VERDICT
+    verify needs computer algebra, which is not here      -> NEEDS_ALGEBRA  (another lane)
 
 Prepared references are cached by digest, refusals too.
 """
@@ -22,6 +23,7 @@ from assay.service.engine.protocol import ErrorFrame, Job, Kind, Phase, Report
 from assay.service.engine.workers.candidates import candidate_of, finite
 from assay.service.engine.workers.encode import no_verdict_report, verdict_report
 from assay.verifiers import InvalidItem, InvalidReference, NoVerdict, strict_json
+from assay.verifiers.errors import NeedsAlgebra
 from assay.verifiers.registry import AnyVerifier, Registry
 
 PREPARED = 512
@@ -75,6 +77,8 @@ class JobRunner:
             return Report(job.seq, Kind.OVERRUN)
         except NoVerdict as refused:
             return no_verdict_report(job.seq, refused)
+        except NeedsAlgebra:
+            return Report(job.seq, Kind.NEEDS_ALGEBRA)
         except Exception as failure:  # the engine decides whether the verifier or the completion is at fault
             return Report(job.seq, Kind.FAILED, error=ErrorFrame(ErrorCode.VERIFIER_ERROR, _place(failure), False))
 

@@ -58,7 +58,7 @@ class Lanes:
         self._settings = settings
         self._user = user
         self._numbers = itertools.count()
-        self._counts = {LaneKind.TEXT: settings.lanes, LaneKind.SANDBOX: 0}
+        self._counts = {**dict.fromkeys(LaneKind, 0), LaneKind.TEXT: settings.lanes}
         self._channels: Channels | None = None
         self._lanes: dict[int, EngineLane] = {}
         self._by_pid: dict[int, EngineLane] = {}
@@ -95,6 +95,12 @@ class Lanes:
         """Keep `count` sandbox lanes too, from now on."""
         self._channels, self._counts[LaneKind.SANDBOX] = channels, count
         self._fill()
+
+    def open(self, kind: LaneKind, count: int) -> None:
+        """From now on keep so many lanes of a kind that is started on first use."""
+        if self._counts[kind] != count:
+            self._counts[kind] = count
+            self._fill()
 
     def retire_sandbox_lanes(self) -> None:
         """Retire all sandbox lanes, whose channels are dead."""
@@ -155,6 +161,7 @@ class Lanes:
             memory_mb=self._settings.lane_memory_mb,
             catalogue=not self._catalogue,
             sandbox=sandbox,
+            algebra=kind is LaneKind.ALGEBRA,
         )
         fds = [lane.theirs.fileno(), lane.page_fd]
         self._nursery.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])

@@ -8,6 +8,7 @@ chunk.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import socket
@@ -38,6 +39,8 @@ from assay.service.engine.workers.job import JobRunner, Overrun
 from assay.verifiers.registry import PluginError, Registry
 
 TICK_S = 0.02
+ALGEBRA = "assay.verifiers.math.algebra.resolve"
+"""What a lane of that kind imports before its first item."""
 SLOW_NS = 60_000_000
 """CPU time of one item after which the jobs queued behind it are returned."""
 READ = 1 << 20
@@ -71,6 +74,8 @@ class Lane:
         except PluginError as error:
             self._send(pack(Hello(error=str(error))))
             return
+        if self._options.algebra:
+            importlib.import_module(ALGEBRA)  # before any item's CPU budget runs
         self._confine()
         self._send(pack(Hello(catalogue=_catalogue(registry) if self._options.catalogue else b"")))
         runner = JobRunner(registry, self._enter, stuck_s=stuck_s)

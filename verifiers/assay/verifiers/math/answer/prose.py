@@ -1,194 +1,191 @@
-"""The last run of mathematics in a plain sentence (contract, appendix "math", step 3).
+"""The answer that a statement asserts: the one value that is left in it (contract, appendix "math", step 3).
 
-A run is numbers, LaTeX, operators, brackets and single letters; `,` `and` `or` join values into a list,
-and words after a number are its unit or number word. Words before it end it. Nothing is judged here.
+Parts that are no answer are left out: adjuncts, labels, context from the prompt, symbols. Two values that form no
+list, a bound, a doubt or a denial are no answer under `strict`; `lenient` takes the main clause's value where
+several values compete and nothing is doubted.
 """
 
 from __future__ import annotations
 
-import re
+import itertools
+from typing import NamedTuple
 
-from assay.verifiers.extract.boxes import closing_brace
-from assay.verifiers.extract.found import Found, words
-from assay.verifiers.math.syntax import tables
+from assay.verifiers.extract import CHANGING_REMARK
+from assay.verifiers.math.answer import vocabulary
+from assay.verifiers.math.answer.claim import Claim, Rank
+from assay.verifiers.math.answer.claims import claims_of
+from assay.verifiers.math.answer.context import Given
+from assay.verifiers.math.answer.neighbours import left_of
+from assay.verifiers.math.answer.pieces import Piece, pieces_of
+from assay.verifiers.math.answer.sums import with_sums
 
-_WINDOWS = (80, 400, 20_000)
-"""How many of the last characters are looked at; a longer sentence is cut."""
-_PIECE = re.compile(
-    r"""
-    (?P<cmd>\\[A-Za-z]+|\\.)
-  | (?P<num>\d[\d.,]*\d(?:[eE][+-]?\d+)?(?![A-Za-z]{2})|\d(?:[eE][+-]?\d+)?|\.\d+)
-  | (?P<ord>(?<=\d)(?:st|nd|rd|th)\b)
-  | (?P<word>[A-Za-z]+(?:['’-][A-Za-z]+)*|[^\W\d_A-Za-z]+)
-  | (?P<ws>\s+)
-  | (?P<sign>.)
-    """,
-    re.X | re.DOTALL,
-)
-_SIGNS = frozenset("+-*/^_=<>≤≥≠±∓×·÷√∞π()[]{}|!%°$€£¥₩₹¢'′&∪∩∈∅∖−–½⅓⅔¼¾⅛²³⁴⁵⁶⁷⁸⁹⁰¹θαβγλμφω~…∛")
-_MATH_WORDS = frozenset(tables.FUNCTIONS) | frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
-_GREEK_LETTERS = frozenset(sign for sign in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ")
-_SINGLE_WORDS = frozenset(("a", "I"))
-# `a = 5`: there the article is a variable.
-_AFTER_VARIABLE = re.compile(r"\s*[=+*/^<>≤≥≠∈-]")
-# Words that tie two numbers into one statement: `5 to 7` has no last number.
-_NUMBER_NEXT = re.compile(r"\s*[$\d\\-]")
-_TIES = words("to through of by plus minus times over versus vs than more less mod modulo out")
-# Words that end a number's unit: `5 ways to do it`.
-_ENDS = words("every each for to on at with left remaining altogether overall among using because since when if so")
-_MAX_UNIT_WORDS = 4
+_JOINTS = frozenset(("and", ",", "&", ";", "，", "、", "和", "与", "及", "und", "et", "y", "or"))
 
 
-def last_run(sentence: str) -> Found | None:
-    """The last run in `sentence`, or None. The end is tried first: it mostly holds the whole run."""
-    for size in _WINDOWS:
-        shift = _window(sentence, size)
-        found = _last_in(sentence[shift:], whole=not shift)
-        if found is not None or not shift:
-            break
-    else:
-        found = _last_in(sentence[shift:], whole=True)
-    return None if found is None else Found(found.text, found.start + shift, found.end + shift)
+class Assertion(NamedTuple):
+    """What a statement asserts: the value's text and where it stands in the statement, or why there is none."""
+
+    text: str = ""
+    start: int = -1
+    end: int = -1
+    reason: str = ""
 
 
-def _window(sentence: str, size: int) -> int:
-    """Where the last `size` characters start, moved to white space."""
-    start = len(sentence) - size
-    if start <= 0:
-        return 0
-    return next((i for i in range(start, max(start - 60, 0), -1) if sentence[i].isspace()), start)
+def asserted(statement: str, given: Given, *, lenient: bool) -> Assertion:
+    """The value that a clean statement asserts. Linear in its length; never raises."""
+    if statement.rstrip("*_`\"') \t\r\n")[-1:] in ("?", "？"):
+        return Assertion(reason="hedged")
+    pieces = with_sums(_last_line(pieces_of(statement), statement))
+    said = statement[pieces[0].start :] if pieces else ""
+    spoken = " ".join(said.replace("’", "'").split()).lower()
+    claims = claims_of(pieces)
+    if not claims:
+        return _letter(pieces)
+    if is_doubted(spoken) or _may_doubts(said):
+        return Assertion(reason="hedged")
+    found = _decide(pieces, claims, given, lenient=lenient)
+    if found is None or _remark_changes(pieces, found):
+        return Assertion(reason="hedged")
+    return found
 
 
-def _last_in(text: str, *, whole: bool) -> Found | None:
-    """The last run that surely starts in `text`: unless it is `whole`, one before which a run has ended."""
-    state = _runs(text)
-    last: tuple[int, int] | None = None
-    for start, end in state.runs:
-        if any(character.isalnum() or character in "∞π∅" for character in text[start:end]):
-            last = (start, end)
-    if last is None or (not whole and not 0 <= state.first_end <= last[0]):
+def is_doubted(spoken: str) -> bool:
+    """Whether a statement in lower case doubts, gives up, poses a task, or takes something back."""
+    if vocabulary.DOUBT.search(spoken) or vocabulary.POSED.search(spoken) or vocabulary.TAKEN_BACK.search(spoken):
+        return True
+    return not spoken.isascii() and any(part in spoken for part in vocabulary.WIDE_DOUBT)
+
+
+def _may_doubts(statement: str) -> bool:
+    """`may` doubts, the month May does not; `could be` doubts."""
+    spoken = f" {' '.join(statement.split())} "
+    return any(doubt in spoken for doubt in (" may ", " could be $", " could equal ")) or bool(
+        vocabulary.COULD_BE.search(spoken.lower())
+    )
+
+
+def _last_line(pieces: list[Piece], statement: str) -> list[Piece]:
+    """The pieces of the last line that holds a value; a line break inside a value or a bracket is none."""
+    starts = [0]
+    for index in range(1, len(pieces)):
+        if not pieces[index].depth and "\n" in statement[pieces[index - 1].end : pieces[index].start]:
+            starts.append(index)
+    end = len(pieces)
+    for start in reversed(starts):
+        if any(piece.kind == "value" for piece in pieces[start:end]):
+            return pieces[start:end]
+        end = start
+    return pieces
+
+
+def _letter(pieces: list[Piece]) -> Assertion:
+    """A statement without a value that ends in one letter: `So x.`, `The correct option is (B).`"""
+    spoken = [piece for piece in pieces if piece.kind != "sign"]
+    last = spoken[-1] if spoken else None
+    if last is None or len(last.form) != 1 or not last.form.isascii() or last.form in "aI":
+        return Assertion(reason="no_answer")
+    denied = vocabulary.DENIED.search(" ".join(piece.text for piece in spoken[-8:-1]))
+    several = len(spoken) > 1 and (spoken[-2].text in ("or", "and") or _is_letter(spoken[-2]))
+    return Assertion(reason="hedged") if denied or several else Assertion(last.form, last.start, last.end)
+
+
+def _is_letter(piece: Piece) -> bool:
+    return len(piece.form) == 1 and piece.form.isascii()
+
+
+# --- which value -----------------------------------------------------------------------------------------------
+def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: bool) -> Assertion | None:
+    best = min(claim.rank for claim in claims)
+    left = [claim for claim in claims if claim.rank == best]
+    others = [claim for claim in claims if claim.fault not in ("time",) or claim.rank != best or len(left) == 1]
+    left = [claim for claim in others if claim.rank == best] or left
+    left = _without_subject(pieces, left)
+    if best == Rank.MAIN and not all(claim.fault == "joined" for claim in left):
+        left = _without_calculated(left)
+    if any(claim.fault or _is_conditional(pieces, claim) for claim in left):
         return None
-    start, end = last
-    while end > start and text[end - 1] in ".,;:!? \t\n" and not (text[end - 1] == "!" and end < len(text)):
-        end -= 1
-    return Found(text[start:end], start, end)
+    if len({_plain(claim.text) for claim in left}) == 1:
+        return _assertion(pieces, left[-1])
+    joints = [_joint(pieces, one, other) for one, other in itertools.pairwise(left)]
+    if all(joint == "list" for joint in joints):
+        return _list(pieces, left)
+    if any(joint in ("or", "list", "nouns") for joint in joints):
+        return None
+    new = [claim for claim in left if not given.holds(claim.text)]
+    if len({_plain(claim.text) for claim in new}) == 1:
+        return _assertion(pieces, new[-1])
+    return _assertion(pieces, _main(pieces, left)) if lenient else None
 
 
-def _runs(text: str) -> _State:
-    state = _State([])
-    position, size, piece = 0, len(text), _PIECE.match
-    while position < size:
-        match = piece(text, position)
-        assert match is not None
-        position = state.feed(text, match)
-    state.close(size)
-    return state
+def _is_conditional(pieces: list[Piece], claim: Claim) -> bool:
+    """Whether the value stands in a condition: `if it were 5`."""
+    return claim.rank != Rank.MAIN and bool({"if", "unless", "whether"} & set(left_of(pieces, claim.place)))
 
 
-class _State:
-    """The run that is being collected."""
-
-    def __init__(self, runs: list[tuple[int, int]]) -> None:
-        self.runs = runs
-        self.start = -1
-        self.end = -1
-        self.number = False
-        self.units = 0
-        self.joined = False
-        self.depth = 0
-        self.tied = False
-        self.first_end = -1
-
-    def close(self, at: int) -> None:
-        """End the run. `first_end` is where for the first time nothing before matters any more."""
-        if self.first_end < 0 and not self.depth:
-            self.first_end = at
-        if self.start >= 0 and self.end > self.start:
-            self.runs.append((self.start, self.end))
-        self.start = self.end = -1
-        self.number = self.joined = self.tied = False
-        self.units = self.depth = 0
-
-    def take(self, match: re.Match[str], end: int) -> int:
-        if self.units and not self.joined and not self.tied:
-            self.close(match.start())
-        self.units = 0
-        if self.start < 0:
-            self.start = match.start()
-        self.end = end
-        self.joined = self.tied = False
-        return end
-
-    def feed(self, text: str, match: re.Match[str]) -> int:
-        kind, piece = match.lastgroup, match.group()
-        if kind == "ws":
-            if "\n" in piece and not self.depth:
-                self.close(match.end())
-            return match.end()
-        if kind == "word":
-            return self.word(text, match, piece)
-        if kind == "cmd":
-            self.number = True
-            end = match.end()
-            if piece in tables.TEXTUAL or piece in (r"\begin", r"\end"):
-                end = _group_end(text, end)
-            return self.take(match, end)
-        if kind in ("num", "ord"):
-            end = self.take(match, match.end())
-            self.number = True
-            return end
-        return self.sign(text, match, piece)
-
-    def sign(self, text: str, match: re.Match[str], piece: str) -> int:
-        if piece in _SIGNS:
-            self.depth += (piece in "([{") - (piece in ")]}")
-            if self.start < 0 and piece in ")]}!%'=|_^*/&~":
-                return match.end()
-            return self.take(match, match.end())
-        if piece in ",;" and self.start >= 0:
-            self.joined = True
-            return match.end()
-        tight = text[match.start() - 1 : match.start()].strip() and text[match.end() : match.end() + 1].strip()
-        if piece in ":." and tight and self.start >= 0:
-            return self.take(match, match.end())
-        if piece == "." and self.start >= 0 and text[match.end() : match.end() + 1] == ".":
-            return self.take(match, match.end())
-        self.close(match.end())
-        return match.end()
-
-    def word(self, text: str, match: re.Match[str], piece: str) -> int:
-        lower = piece.lower()
-        if piece in _MATH_WORDS or piece in _GREEK_LETTERS:
-            self.number = self.number or piece in tables.ASCII_CONSTANTS or piece == "π"
-            return self.take(match, match.end())
-        if lower in ("and", "or") or piece in tables.JOINTS:
-            if self.start >= 0:
-                self.joined = True
-            return match.end()
-        if len(piece) == 1 and piece.isascii():
-            if self.start < 0 and piece in _SINGLE_WORDS and not _AFTER_VARIABLE.match(text, match.end()):
-                return match.end()
-            return self.take(match, match.end())
-        return self.unit(text, match, lower)
-
-    def unit(self, text: str, match: re.Match[str], lower: str) -> int:
-        """A word that is no mathematics: a number's unit, or the end of the run."""
-        if self.start < 0 or not self.number or self.joined or self.units >= _MAX_UNIT_WORDS:
-            self.close(match.end())
-            return match.end()
-        self.tied = lower in _TIES
-        if lower in _ENDS and not (self.tied and _NUMBER_NEXT.match(text, match.end())):
-            self.close(match.end())
-            return match.end()
-        self.units += 1
-        self.end = match.end()
-        return match.end()
+def _without_subject(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
+    """`the number of ways to seat 3 people is 60`: values in the subject do not compete with what it is said to be."""
+    last = claims[-1]
+    if last.fault or not last.predicative:
+        return claims
+    kept = [claim for claim in claims[:-1] if _clause_begins(pieces, claim.end, last.place)]
+    return [*kept, last]
 
 
-def _group_end(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    if text[position : position + 1] != "{":
-        return position
-    close = closing_brace(text, position)
-    return close + 1 if close >= 0 else position
+def _clause_begins(pieces: list[Piece], start: int, stop: int) -> bool:
+    """Whether a conjunction between two claims begins a clause rather than joins two values."""
+    between = pieces[start : stop + 1]
+    return any(a.text in vocabulary.CONJUNCTIONS and b.kind != "value" for a, b in itertools.pairwise(between))
+
+
+def _without_calculated(claims: list[Claim]) -> list[Claim]:
+    """`9 minus 7 is 2`: parts of a calculation in words do not compete with its result."""
+    last = claims[-1]
+    if last.fault or not last.predicative:
+        return claims
+    return [claim for claim in claims if claim.fault != "joined"]
+
+
+def _main(pieces: list[Piece], claims: list[Claim]) -> Claim:
+    """The main clause's value: behind a copula, else the object rather than the subject."""
+    predicative = [claim for claim in claims if claim.predicative]
+    if predicative:
+        return predicative[-1]
+    first = claims[0]
+    subject = not any(piece.kind == "word" and piece.text not in vocabulary.LEADING for piece in pieces[: first.place])
+    return claims[1] if subject else first
+
+
+def _joint(pieces: list[Piece], one: Claim, other: Claim) -> str:
+    """What stands between two claims: `list`, `or`, `nouns` (5 apples and 3 oranges), or "" for anything else."""
+    between = [piece.text for piece in pieces[one.end : other.place]]
+    if "or" in between or "oder" in between or "或" in between:
+        related = any(sign in one.text for sign in "<>=≤≥∈") or any(name in one.text for name in (r"\l", r"\g", r"\in"))
+        return "list" if related and set(between) <= _JOINTS else "or"
+    if between and set(between) <= _JOINTS:
+        return "list"
+    verbs = set(between) & (vocabulary.FINITE | vocabulary.SUBORDINATING | vocabulary.PREPOSITIONS)
+    return "nouns" if ("and" in between or "," in between) and not verbs and len(between) <= 4 else ""
+
+
+def _list(pieces: list[Piece], claims: list[Claim]) -> Assertion | None:
+    """Values joined by commas and `and` as one list."""
+    first, last = claims[0], claims[-1]
+    joints = {piece.text for claim, other in itertools.pairwise(claims) for piece in pieces[claim.end : other.place]}
+    text = (" or " if "or" in joints else ", ").join(claim.text for claim in claims)
+    if len(claims) == 1:
+        return None
+    return Assertion(text, pieces[first.place].start, pieces[last.end - 1].end)
+
+
+def _assertion(pieces: list[Piece], claim: Claim) -> Assertion:
+    return Assertion(claim.text, pieces[claim.place].start, pieces[claim.end - 1].end)
+
+
+def _plain(text: str) -> str:
+    return text.replace(" ", "").replace(",", "").lower().strip("$")
+
+
+def _remark_changes(pieces: list[Piece], found: Assertion) -> bool:
+    """Whether a bracketed remark behind the value can change it."""
+    inside = [piece.text for piece in pieces if piece.depth and piece.start >= found.end]
+    return CHANGING_REMARK.search(" ".join(inside)) is not None

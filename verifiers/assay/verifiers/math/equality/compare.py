@@ -63,6 +63,8 @@ class Comparison:
             return self._named(gold, answer)
         if self.rules.singletons:
             gold, answer = _single(gold), _single(answer)
+        if (listed := _numbered(gold, answer)) is not None:
+            return self.equal(*listed)
         for kinds, method in _METHODS:
             if isinstance(gold, kinds) and isinstance(answer, kinds):
                 return method(self, gold, answer)
@@ -107,6 +109,8 @@ class Comparison:
         if isinstance(gold, Equation) or isinstance(answer, Equation):
             return self._as_equations(gold, answer)
         if isinstance(gold, Record) or isinstance(answer, Record):
+            if (listed := _numbered(gold, answer)) is not None:
+                return self.equal(*listed)
             golds, answers = _as_record(gold), _as_record(answer)
             return self._records(golds, answers) if golds and answers else self.note("kinds", result=False)
         if isinstance(gold, Relation) or isinstance(answer, Relation):
@@ -289,6 +293,21 @@ def _flat(value: Value) -> list[Value] | None:
     if isinstance(value, Grid) and (len(value.rows) == 1 or all(len(row) == 1 for row in value.rows)):
         return [entry for row in value.rows for entry in row]
     return None
+
+
+def _numbered(gold: Value, answer: Value) -> tuple[Value, Value] | None:
+    """`x_1 = 1, x_2 = 2` beside a list of values without names: its values as a list."""
+    if isinstance(gold, Record) and isinstance(answer, Members) and _is_numbered(gold):
+        return Members(tuple(gold.fields.values())), answer
+    if isinstance(answer, Record) and isinstance(gold, Members) and _is_numbered(answer):
+        return gold, Members(tuple(answer.fields.values()))
+    return None
+
+
+def _is_numbered(record: Record) -> bool:
+    """Whether the names are one letter with different subscripts: the roots of one equation."""
+    stems = {name.partition("_")[0] for name in record.fields}
+    return len(stems) == 1 and len(record.fields) > 1 and all("_" in name for name in record.fields)
 
 
 def _as_record(value: Value) -> Record | None:

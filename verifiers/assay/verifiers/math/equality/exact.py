@@ -7,6 +7,7 @@ every guard looks at sizes first, so no input costs more than a few milliseconds
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -62,6 +63,8 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
         return environment.get(name) if environment and not isinstance(node, Const) else None
     if node.bound:
         return _folded(node, environment or {})
+    if node.head == "pow" and rational(node.args[0], environment) == 1 and not node.args[1].free:
+        return _power_of_one(node.args[1])
     values: list[Fraction] = []
     for arg in node.args:
         value = rational(arg, environment)
@@ -70,6 +73,13 @@ def rational(node: Node, environment: Environment | None = None) -> Fraction | N
         values.append(value)
     rule = _RULES.get(node.head)
     return rule(*values) if rule and (node.head in _ANY_NUMBER or _ARITY.get(node.head, 1) == len(values)) else None
+
+
+def _power_of_one(exponent: Node) -> Fraction:
+    """1 to any power is 1, however large; raises `Undefined` where the exponent has no value."""
+    with contextlib.suppress(TooLarge):
+        rational(exponent)
+    return Fraction(1)
 
 
 def _inverse_pair(node: Op, environment: Environment | None) -> Fraction | None:
@@ -246,8 +256,10 @@ def _whole(function: Callable[..., int]) -> Callable[..., Fraction | None]:
 
 def _folded(node: Op, environment: Environment) -> Fraction | None:
     """A finite sum or product, term by term."""
+    if node.head not in ("sum", "prod"):
+        return None
     low, high = (rational(arg, environment) for arg in node.args[1:])
-    if node.head == "int" or low is None or high is None or low.denominator != 1 or high.denominator != 1:
+    if low is None or high is None or low.denominator != 1 or high.denominator != 1:
         return None
     if high - low >= MAX_TERMS:
         raise TooLarge
@@ -292,6 +304,7 @@ _RULES: dict[str, Callable[..., Fraction | None]] = {
     "sqrt": _sqrt,
     "cbrt": lambda value: _root_of(value, 3),
     "fact": _factorial,
+    "gamma": lambda value: _factorial(value - 1),
     "fact2": _double_factorial,
     "binom": _binomial,
     "abs": abs,
@@ -302,14 +315,15 @@ _RULES: dict[str, Callable[..., Fraction | None]] = {
     "pct": lambda value: value / 100,
     "gcd": _whole(math.gcd),
     "lcm": _whole(math.lcm),
-    "max": max,
-    "min": min,
+    "max": lambda *values: max(values),
+    "min": lambda *values: min(values),
+    "mod": _mod,
     "ln": _ln,
     "det": lambda *entries: determinant(list(entries)),
     "exp": lambda value: None if value else Fraction(1),
 }
 _ANY_NUMBER = frozenset(("add", "mul", "gcd", "lcm", "max", "min", "det"))
-_ARITY = {"div": 2, "pow": 2, "root": 2, "binom": 2, "log": 2}
+_ARITY = {"div": 2, "mod": 2, "pow": 2, "root": 2, "binom": 2, "log": 2}
 _RULES |= {
     "log": _log,
     "lg": lambda value: _log(value, Fraction(10)),

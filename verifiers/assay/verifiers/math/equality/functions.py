@@ -70,6 +70,12 @@ def _factorial(value: Number) -> Number:
     return CONTEXT.gamma(value + 1)
 
 
+def _zeta(value: Number) -> Number:
+    if isinstance(value, CONTEXT.mpc) or not 1 < value < 500:
+        raise TooLarge
+    return CONTEXT.zeta(value)
+
+
 def _binomial(top: Number, bottom: Number) -> Number:
     return _quotient(_factorial(top), _factorial(bottom) * _factorial(top - bottom))
 
@@ -143,8 +149,10 @@ RULES: dict[str, Callable[..., Number]] = {
     "floor": _rounded(CONTEXT.floor),
     "ceil": _rounded(CONTEXT.ceil),
     "fact": _factorial,
+    "gamma": lambda value: _factorial(value - 1),
+    "zeta": _zeta,
     "binom": _binomial,
-    "max": _real(max),
-    "min": _real(min),
+    "max": _real(lambda *values: max(values)),
+    "min": _real(lambda *values: min(values)),
     "det": _determinant,
 }

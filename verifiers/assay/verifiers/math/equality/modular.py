@@ -1,23 +1,30 @@
-"""Rational functions by evaluation modulo two primes: exact "unequal", near-certain "equal".
+"""Rational functions by evaluation modulo two secret primes: exact "unequal", near-certain "equal".
 
-Two rational functions that differ agree at a random point modulo a 61-bit prime with a chance below
-degree / 2^61 (Schwartz-Zippel); two points for each of two primes are used. The points are fixed (a hash of the
-symbol's name), so that verdicts are deterministic; to aim at them a completion would have to know the gold's
-values there. Exponents are bounded, or Fermat's little theorem would make x^(p-1) equal 1. Anything that is no
-rational function gives None.
+Primes of 127 bits and points are drawn per process and leave it nowhere, so nobody can aim a forgery at them.
+Two functions that differ have a difference whose numerator is a polynomial with integer coefficients, of degree
+at most `MAX_DEGREE` = 2^20 and with at most `MAX_HEIGHT` = 2^24 bits (trees beyond that are `TooLarge`). It vanishes at
+a random point modulo a random prime with a chance below
+
+    2^20 / 2^126  (Schwartz-Zippel)  +  (2^24 / 126) / 2^119  (primes that divide all coefficients)  <  2^-100
+
+and two such pairs are drawn independently. Known residues would only refute: `x + P x` equals `x` modulo every
+divisor of P. Verdicts of different processes therefore agree but with that chance. Exponents are bounded, or
+Fermat's little theorem would make x^(p-1) equal 1. Anything that is no rational function gives None.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 
+from assay.verifiers.math.equality import secrets
 from assay.verifiers.math.equality.exact import TooLarge, Undefined, rational
 from assay.verifiers.math.syntax.nodes import Node, Num, Op, Sym
 
-PRIMES = ((1 << 61) - 1, 2305843009213693921)
+PRIMES = (secrets.drawn_prime(), secrets.drawn_prime())
 MAX_EXPONENT = 1_000_000
+MAX_DEGREE = 1 << 20
+MAX_HEIGHT = 1 << 24
 _HEADS = frozenset(("add", "mul", "div", "pow", "det", "pct"))
 
 Residue = int
@@ -36,10 +43,46 @@ def residues(node: Node) -> tuple[Residue, ...] | None:
         constant = {head for head in node.heads if head not in _HEADS}
         if constant and not _only_constant(node):
             return None
+    _check_size(node)
     try:
         return tuple(_at(node, str(point), prime) for prime in PRIMES for point in (1, 2))
     except NotRational:
         return None
+
+
+def _check_size(node: Node) -> None:
+    """Raise `TooLarge` where the bound of the error would not hold."""
+    degree, height = _size(node)
+    if degree > MAX_DEGREE or height > MAX_HEIGHT:
+        raise TooLarge
+
+
+def _size(node: Node) -> tuple[int, int]:
+    """Bounds of the degree, and of the coefficients' bits, of a quotient of polynomials that the tree is worth."""
+    if isinstance(node, Num):
+        return 0, max(node.value.numerator.bit_length(), node.value.denominator.bit_length())
+    if not isinstance(node, Op):
+        return 1, 1
+    parts = [_size(arg) for arg in node.args]
+    if node.head == "pow":
+        times = _exponent_size(node.args[1])
+        return parts[0][0] * times, (parts[0][1] + 8 + parts[0][0].bit_length()) * times
+    degree = sum(part[0] for part in parts)
+    # A product of polynomials of degree d has at most d + 1 equal powers to add up: log2 of it is counted each time.
+    height = sum(part[1] for part in parts) + len(parts) * (2 + degree.bit_length())
+    return (degree, height) if node.head != "det" else (degree, height + math.isqrt(len(parts)) * 8)
+
+
+def _exponent_size(node: Node) -> int:
+    try:
+        value = rational(node) if not node.free else None
+    except Undefined:
+        return 1
+    if value is None or value.denominator != 1:
+        return 1
+    if abs(value) > MAX_EXPONENT:
+        raise TooLarge
+    return max(1, abs(value.numerator))
 
 
 def _only_constant(node: Node) -> bool:
@@ -62,8 +105,7 @@ def _at(node: Node, seed: str, prime: int) -> int:
 
 
 def _point(name: str, seed: str, prime: int) -> int:
-    digest = hashlib.blake2b(f"{name}\x00{seed}\x00{prime}".encode("utf-8", "replace"), digest_size=16).digest()
-    return int.from_bytes(digest, "big") % prime
+    return secrets.drawn(f"{name}\x00{seed}\x00{prime}", 32) % prime
 
 
 def _value(node: Node, cache: dict[str, int], seed: str, prime: int) -> int:

@@ -8,12 +8,12 @@ rounding noise are 0 exactly, so that 1/(sin pi) is undefined rather than huge.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 
 from assay.verifiers.math.equality.exact import NoValue, TooLarge, Undefined, rational
 from assay.verifiers.math.equality.functions import ANGLES, CONTEXT, HIDDEN_EXPONENTIALS, RULES, SLACK, Number
+from assay.verifiers.math.equality.secrets import drawn
 from assay.verifiers.math.syntax.nodes import Const, Node, Num, Op, Sym
 
 MARGIN = 160
@@ -21,7 +21,8 @@ MAX_COST = 12_000
 """Most node visits for one evaluation."""
 MAX_MAGNITUDE = 4_000
 _MAX_ANGLE_BITS = 200
-_MAX_FOLD = 400
+MAX_FOLD = 400
+"""Most terms of a sum or product that are evaluated one by one."""
 _INTEGRAL_BITS = 50
 _TERMS = ("1.375", "2.71", "1", "2", "5", "17", "60")
 """Where the terms of a formal sum are compared."""
@@ -241,12 +242,14 @@ class Evaluator:
     def _folded(self, node: Op) -> Number:
         if node.head == "int":
             return self._integral(node)
+        if node.head not in ("sum", "prod"):
+            raise NotNumeric
         low, high = (rational(arg) if not arg.free else None for arg in node.args[1:])
         if low is None or high is None:
             return self._formal(node)
         if low.denominator != 1 or high.denominator != 1:
             raise NotNumeric
-        if high - low >= _MAX_FOLD:
+        if high - low >= MAX_FOLD:
             raise TooLarge
         terms = []
         for index in range(low.numerator, high.numerator + 1):
@@ -364,5 +367,4 @@ def _settled(value: Number) -> Number:
 
 def _drawn(text: str) -> Number:
     """A number in (1/2, 3/2) that depends on `text` alone."""
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=40).digest()
-    return CONTEXT.mpf(int.from_bytes(digest, "big")) / (1 << 320) + CONTEXT.mpf(1) / 2
+    return CONTEXT.mpf(drawn(text, 40)) / (1 << 320) + CONTEXT.mpf(1) / 2

@@ -1,4 +1,4 @@
-"""Where two expressions are compared numerically: fixed pseudo-random places of several magnitudes and both signs.
+"""Where two expressions are compared numerically: secret random places of several magnitudes and both signs.
 
 Analytic expressions that agree at four places of one region agree. An expression in pieces (`|x|`, `floor`,
 `max`, `arcsin`, the root of a square) may agree on one piece only: it is compared at every place, among them
@@ -9,7 +9,6 @@ not whole; what stands there in a sum is left to its domain.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from assay.verifiers.extract.found import words
 from assay.verifiers.math.equality.exact import NoValue, cost, rational
 from assay.verifiers.math.equality.functions import CONTEXT, Number
+from assay.verifiers.math.equality.secrets import drawn
 from assay.verifiers.math.syntax.nodes import Node, Num, Op, Sym
 
 _PLACES = 32
@@ -54,18 +54,19 @@ class Place(NamedTuple):
     whole: bool = False
     positive: frozenset[str] = frozenset()
     complex: bool = False
+    around: bool = False
+    """Whether it lies beside a constant of the expressions, where a piece may begin."""
 
     def value(self, name: str) -> Number:
         """The value of a symbol. Two places in a row have opposite signs."""
-        digest = hashlib.blake2b(f"{name}\x00{self.number}".encode("utf-8", "replace"), digest_size=12).digest()
-        drawn = CONTEXT.mpf(int.from_bytes(digest[1:], "big")) / (1 << 88)
+        share = CONTEXT.mpf(drawn(f"{name}\x00{self.number}", 16)) / (1 << 128)
         low, high = (CONTEXT.mpf(end.numerator) / end.denominator for end in (self.low, self.high))
-        size = low + (high - low) * drawn
+        size = low + (high - low) * share
         if self.whole:
             size = CONTEXT.ceil(size)
         if self.complex and name in _COMPLEX_NAMES:
             return CONTEXT.mpc(size, size / 3)
-        side = hashlib.blake2b(f"{name}\x00{self.number // 2}".encode("utf-8", "replace"), digest_size=1).digest()[0]
+        side = drawn(f"{name}\x00{self.number // 2}", 1)
         return size if name in self.positive or (side ^ self.number) & 1 else -size
 
 
@@ -99,7 +100,7 @@ def places_for(left: Node, right: Node) -> tuple[Place, ...]:
     if pieced:
         most = max(_FEWEST, _MOST_VISITS // max(cost(left) + cost(right), 1))
         around = list(_around(sorted(_constants(left) | _constants(right))))
-        extra = [Place(_PLACES + i, *ends, False, positive, spinning) for i, ends in enumerate(around)]
+        extra = [Place(_PLACES + i, *ends, False, positive, spinning, True) for i, ends in enumerate(around)]
         # Places around constants first: where few can be paid for, they tell most.
         return tuple((extra + places)[:most])
     return tuple(places)
@@ -140,6 +141,8 @@ def _is_monomial(node: Node) -> bool:
     """A product of symbols, constants and their powers and roots."""
     if not node.free or isinstance(node, Sym):
         return True
+    if isinstance(node, Op) and node.head == "pow" and node.args[1].free:
+        return False
     return (
         isinstance(node, Op)
         and node.head in ("mul", "div", "pow", "sqrt", "root")

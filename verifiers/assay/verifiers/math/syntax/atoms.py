@@ -11,6 +11,7 @@ from assay.verifiers.math.syntax.nodes import Bare, Const, Fset, Node, Num, Op, 
 from assay.verifiers.math.syntax.numerals import decimal
 from assay.verifiers.math.syntax.tokens import Token
 
+_NAMED_FUNCTIONS = {"Gamma": "gamma", "zeta": "zeta"}
 _FUNCTION_LETTERS = frozenset("fghFGH")
 
 
@@ -66,6 +67,8 @@ def read_letter(cursor: Cursor, token: Token) -> Node:
     decorated = name + decoration(cursor)
     if name in _FUNCTION_LETTERS and (node := _applied(cursor, decorated)) is not None:
         return node
+    if decorated in _NAMED_FUNCTIONS and (node := _applied(cursor, decorated)) is not None:
+        return Op(_NAMED_FUNCTIONS[decorated], node.children())
     return _letter(name) if decorated == name else Sym(decorated)
 
 

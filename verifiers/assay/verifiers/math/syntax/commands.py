@@ -22,6 +22,14 @@ def read_command(cursor: Cursor, token: Token) -> Node:
     return reader(cursor)
 
 
+def _limit(cursor: Cursor) -> Node:
+    r"""`\lim_{x \to a} body`."""
+    low, high = _limits(cursor)
+    if not isinstance(low, Chain) or low.signs != ("to",) or high is not None or not isinstance(low.sides[0], Sym):
+        raise Unparsed("limit without a place")
+    return Op("lim", (cursor.grammar.product(cursor), low.sides[1]), bound=low.sides[0].name)
+
+
 def _fraction(cursor: Cursor) -> Node:
     derivative = _derivative(cursor)
     if derivative is not None:
@@ -42,6 +50,9 @@ def _derivative(cursor: Cursor) -> Node | None:
         cursor.position = start
         return None
     cursor.skip_argument()
+    variable = _differential_of(bottom)
+    if [str(token.value) for token in top] == ["d"] and variable and cursor.grammar.starts_factor(cursor):
+        return Op("diff", (cursor.grammar.product(cursor), Sym(variable)))
     return Sym("d:" + "".join(str(t.value) for t in [*top, Token("op", "/", False), *bottom]))
 
 
@@ -127,6 +138,12 @@ def _rebound(node: Node, constant: Const) -> Node:
     return replace(node, args=tuple(_rebound(arg, constant) for arg in node.args)) if isinstance(node, Op) else node
 
 
+def _differential_of(tokens: list[Token]) -> str:
+    """The letter of `dx`, or ""."""
+    spelled = "".join(str(token.value) for token in tokens)
+    return spelled[1:] if len(spelled) == 2 and spelled[0] == "d" and spelled[1].isalpha() else ""
+
+
 def _is_differential(token: Token) -> bool:
     if token.kind == "let":
         return token.value in ("d", "partial")
@@ -142,4 +159,5 @@ _COMMANDS: dict[str, Callable[[Cursor], Node]] = {
     "sum": _sum,
     "prod": _product,
     "int": _definite_integral,
+    "lim": _limit,
 }

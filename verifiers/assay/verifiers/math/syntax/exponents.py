@@ -18,6 +18,9 @@ def read_raised(cursor: Cursor, base: Node) -> Node:
     if len(inner) == 1 and inner[0].value in tables.ORDINALS and isinstance(base, Num):
         cursor.skip_argument()
         return base
+    if values in (["+"], ["-"]):
+        cursor.skip_argument()
+        return Op("above" if values == ["+"] else "below", (base,))
     if values and all(value in ("'", "*", "star") for value in values):
         cursor.skip_argument()
         return Sym(f"{_symbol_name(base)}{''.join(map(str, values))}")

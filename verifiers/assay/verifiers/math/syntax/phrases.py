@@ -117,7 +117,7 @@ class _Reader:
             return True
         if kind == "let" and (word not in units.SINGLE_LETTERS or not self.parts):
             return False
-        if kind == "run" and word not in units.BARE and not (len(word) > 2 and spaced):
+        if kind == "run" and not units.is_bare(word, spaced=spaced) and not (len(word) > 2 and spaced):
             return False
         self.words += 1
         exponent = sign * (self.pending or 1)

@@ -8,7 +8,7 @@ from assay.verifiers.math.syntax import tables
 from assay.verifiers.math.syntax.atoms import decoration
 from assay.verifiers.math.syntax.cursor import Cursor
 from assay.verifiers.math.syntax.exponents import read_raised
-from assay.verifiers.math.syntax.nodes import Const, Node, Num, Op, Sym, Unparsed
+from assay.verifiers.math.syntax.nodes import Const, Node, Num, Op, Sym, Unparsed, power
 
 
 def read_power(cursor: Cursor) -> Node:
@@ -31,6 +31,8 @@ def read_power(cursor: Cursor) -> Node:
             node = _based(cursor, start)
         elif cursor.at_op("_") and isinstance(node, (Sym, Const)):
             node = Sym(node.name + decoration(cursor))
+        elif cursor.at_op("_") and isinstance(node, Op) and node.head == "pow" and isinstance(node.args[0], Sym):
+            node = power(Sym(node.args[0].name + decoration(cursor)), node.args[1])
         else:
             return node
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from assay.verifiers.math.syntax import tables, units
 from assay.verifiers.math.syntax.cursor import Cursor
-from assay.verifiers.math.syntax.nodes import Ellipsis, Node, Num, Op, Quantity, Unparsed, Word, mul, neg
+from assay.verifiers.math.syntax.nodes import Ellipsis, Node, Num, Op, Quantity, Unparsed, Word, div, mul, neg
 from assay.verifiers.math.syntax.phrases import is_date, is_words, unit_phrase, word_text
 
 _PERCENT = Num(Fraction(1, 100))
@@ -64,6 +64,11 @@ def _with_suffix(cursor: Cursor, node: Node, money: str) -> Node:
         node = mul(node.children()[0], _PERCENT)
     while cursor.peek().kind in ("word", "run") and (times := tables.multiplier(cursor.peek().value)):
         node = mul(node, Num(Fraction(times)))
+        cursor.position += 1
+    if cursor.peek().kind in ("word", "run") and (
+        bottom := tables.FRACTION_WORDS.get(str(cursor.peek().value).lower())
+    ):
+        node = div(node, Num(Fraction(bottom)))
         cursor.position += 1
     taken = _percent_words(cursor)
     if taken:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from assay.verifiers.math.syntax.cursor import Cursor, is_relation
-from assay.verifiers.math.syntax.nodes import Bare, Chain, Node, Op, Ratio, Unparsed, Word
-from assay.verifiers.math.syntax.phrases import is_clock
+from assay.verifiers.math.syntax.labels import read_label
+from assay.verifiers.math.syntax.nodes import Bare, Chain, Node, Op, Ratio, Sym, Unparsed, Word, div
+from assay.verifiers.math.syntax.phrases import MAX_TOKENS, is_clock
 from assay.verifiers.math.syntax.quantities import read_quantity
 from assay.verifiers.math.syntax.tokens import Token
+
+_DIVIDING = frozenset(("cup", "cap", "setminus", "over", "choose", ":"))
 
 
 def read_members(cursor: Cursor) -> Node:
     """The whole range as a list, or as its only member."""
     start = cursor.position
+    if cursor.end - start == 1:
+        return read_quantity(cursor)
     pieces = cursor.split(_is_list_separator)
     if len(pieces) == 1:
         cursor.position = start
@@ -42,6 +47,12 @@ def read_statement(cursor: Cursor) -> Node:
 
 def _label(cursor: Cursor) -> Node:
     """The first side of a relation: there `p(t)` is a function's name, whatever the letter."""
+    label = (
+        read_label(cursor.tokens[cursor.position : cursor.end]) if cursor.end - cursor.position <= MAX_TOKENS else ""
+    )
+    if label:
+        cursor.position = cursor.end
+        return Op(f"app:{label}", (Sym(""),))
     token = cursor.peek()
     if (
         token.kind in ("let", "word", "run")
@@ -71,16 +82,30 @@ def _name_before_bracket(cursor: Cursor) -> tuple[str, int]:
 
 def _side(cursor: Cursor) -> Node:
     """Sets joined by set operations, a ratio, or a quantity."""
+    signs = {token.value for token in cursor.tokens[cursor.position : cursor.end] if token.kind == "op"}
+    return _divided(cursor) if signs & _DIVIDING else read_quantity(cursor)
+
+
+def _divided(cursor: Cursor) -> Node:
+    """A side that holds one of the signs that bind less than a sum."""
     for sign in ("cup", "cap", "setminus"):
         pieces = _split_here(cursor, sign)
         if len(pieces) > 1:
             return Op(sign, tuple(cursor.within(start, end, _side) for start, end, _ in pieces))
+    for sign, combined in (("over", div), ("choose", _binomial)):
+        pieces = _split_here(cursor, sign)
+        if len(pieces) == 2:
+            return combined(*(cursor.within(start, end, cursor.grammar.sum) for start, end, _ in pieces))
     pieces = _split_here(cursor, ":")
     if len(pieces) > 1 and is_clock(here := cursor.tokens[pieces[0][0] : cursor.end]):
         return Word("".join(str(token.value) for token in here))
     if len(pieces) > 1:
         return Ratio(tuple(cursor.within(start, end, read_quantity) for start, end, _ in pieces))
     return read_quantity(cursor)
+
+
+def _binomial(top: Node, bottom: Node) -> Node:
+    return Op("binom", (top, bottom))
 
 
 def _split_here(cursor: Cursor, sign: str) -> list[tuple[int, int, str]]:

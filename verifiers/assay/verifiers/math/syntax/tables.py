@@ -251,7 +251,7 @@ SIGNS: dict[str, str] = {
     r"\parallel": "parallel",
     r"\star": "star", r"\oplus": "oplus", r"\otimes": "otimes", r"\circ": "circ", r"\choose": "choose",
     r"\over": "over",
-    r"\atop": "atop", r"\bmod": "mod", r"\mod": "mod", r"\pmod": "mod", r"\square": "square",
+    r"\atop": "atop", r"\bmod": "mod", r"\mod": "mod", r"\pmod": "pmod", r"\square": "square",
 }  # fmt: skip
 ASCII_SIGNS = {
     "**": "^",
@@ -332,6 +332,8 @@ MODIFIERS = words(
     tenths hundredth hundredths thousandth thousandths millionth millionths double triple twice opposite
     reciprocal inverse conjugate zero one two three four five six seven eight nine ten eleven twelve twenty
     thirty forty fifty sixty seventy eighty ninety lots percentage pi score scores ten tens basis zillion
+    elevenths twelfths thirteenths fourteenths fifteenths sixteenths seventeenths eighteenths nineteenths
+    twentieths thirtieths fortieths fiftieths sixtieths 
     sextillion septillion octillion nonillion decillion googol gross myriad mille permille permil promille
     ciento milliard milliards milliarden lakhs crores
     """
@@ -377,3 +379,18 @@ WIDE_STATEMENTS = (
     "零",
 )
 WIDE_NUMBERS = ("百分之", "十万", "百万", "千万", "十亿", "百亿", "千亿", "百", "千(?![米克瓦卡焦])", "十", "万", "亿")
+_NTHS = (
+    "halves thirds fourths fifths sixths sevenths eighths ninths tenths elevenths twelfths thirteenths fourteenths "
+    "fifteenths sixteenths seventeenths eighteenths nineteenths twentieths"
+)
+FRACTION_WORDS = {word: bottom for bottom, word in enumerate(_NTHS.split(), 2)}
+FRACTION_WORDS |= {
+    "thirtieths": 30,
+    "fortieths": 40,
+    "fiftieths": 50,
+    "sixtieths": 60,
+    "hundredths": 100,
+    "thousandths": 1000,
+}
+"""Word behind a number -> what it divides the number by: `5 twelfths`."""
+WIDE_DIGITS = frozenset("十百千万亿")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.verifiers.math.syntax import tables, units
 from assay.verifiers.math.syntax.cursor import OPENING, Cursor
-from assay.verifiers.math.syntax.nodes import Node, Op, Unparsed, add, div, mul, neg
+from assay.verifiers.math.syntax.nodes import Node, Op, Unparsed, add, mul, neg
 from assay.verifiers.math.syntax.phrases import MAX_TOKENS, unit_phrase
 from assay.verifiers.math.syntax.tokens import Token
 
@@ -34,20 +34,33 @@ def _term(cursor: Cursor, *, first: bool) -> Node:
 
 def read_product(cursor: Cursor) -> Node:
     """Factors joined by signs or by nothing."""
-    node = cursor.grammar.power(cursor)
+    # Collected in a list: a product is built once, however many factors it has.
+    factors = [cursor.grammar.power(cursor)]
     while True:
         if cursor.at_op("*"):
             cursor.position += 1
-            node = mul(node, _signed_factor(cursor))
-        elif cursor.at_op("/"):
-            if cursor.level == 1 and unit_phrase(cursor.tokens[cursor.position : cursor.end]):
-                return node
+            factors.append(_signed_factor(cursor))
+        elif cursor.at_op("/", "mod"):
+            if cursor.at_op("/") and cursor.level == 1 and _is_unit_ahead(cursor):
+                return mul(*factors)
+            head = "div" if cursor.at_op("/") else "mod"
             cursor.position += 1
-            node = div(node, _signed_factor(cursor))
-        elif starts_factor(cursor):
-            node = mul(node, cursor.grammar.power(cursor))
+            factors = [Op(head, (mul(*factors), _signed_factor(cursor)))]
+        elif starts_factor(cursor) and not _is_scale(cursor, factors[-1]):
+            factors.append(cursor.grammar.power(cursor))
         else:
-            return node
+            return mul(*factors)
+
+
+def _is_unit_ahead(cursor: Cursor) -> bool:
+    few = cursor.end - cursor.position <= MAX_TOKENS
+    return few and unit_phrase(cursor.tokens[cursor.position : cursor.end]) is not None
+
+
+def _is_scale(cursor: Cursor, node: Node) -> bool:
+    """Whether the last token is the scale of a temperature: `7°C`."""
+    degrees = isinstance(node, Op) and node.head == "deg" and cursor.level == 1
+    return degrees and cursor.position == cursor.end - 1 and cursor.peek().value in ("C", "F")
 
 
 def _signed_factor(cursor: Cursor) -> Node:
@@ -80,11 +93,11 @@ def _stops_at_unit(cursor: Cursor, token: Token) -> bool:
     """Whether a unit or a number word stands here, to the end of the range."""
     if token.kind == "run":
         value = str(token.value)
-        if tables.multiplier(value) or value.lower() in tables.PERCENT_WORDS or value.lower() in _PER:
+        if tables.multiplier(value) or value.lower() in tables.PERCENT_WORDS | tables.FRACTION_WORDS.keys() | _PER:
             return True
         if value.lower() in tables.STATEMENT_WORDS or value == "of":
             return True
-        if value not in units.BARE and not (len(value) > 2 and token.spaced):
+        if not units.is_bare(value, spaced=token.spaced) and not (len(value) > 2 and token.spaced):
             return False
     elif cursor.end - cursor.position > MAX_TOKENS or not any(
         t.kind in ("word", "run") for t in cursor.tokens[cursor.position + 1 : cursor.end]

@@ -23,6 +23,8 @@ from assay.verifiers.math.syntax.units import CURRENCY_SIGNS
 
 MAX_TEXT = 20_000
 """Longer answers (code points) are compared as text only."""
+MAX_TOKENS = 5_000
+"""Longer answers are compared as text only: reading is linear, but each token costs tens of microseconds."""
 _MAX_NESTED_TEXT = 12
 
 
@@ -37,7 +39,7 @@ class Token(NamedTuple):
 _THOUSANDS = r"(?<!\d,)(?<!\d)[1-9]\d{0,2}(?:(?:%s)\d{3})+(?!,?\d)(?:\.\d+)?"
 _BODY = r"""
   (?P<rep>\d*\.\d*(?:\\overline|\\bar)\s*\{\s*\d+\s*\}|\d*\.\d*\\dot\s*(?:\{\d\}|\d)(?:\d*\\dot\s*(?:\{\d\}|\d))?)
- |(?P<sci>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,6}(?![A-Za-z\d.]))
+ |(?P<sci>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,6}(?![A-Za-z\d.]))
  |(?P<mixed>\d+(?:[ ]+|(?:[ ~]|\\\ )+(?!\d{3}/))\d+/\d+(?![\d.]))
  |(?P<thou>THOUSANDS)
  |(?P<num>\d+\.\d+|\d+\.(?!\.)|\d+|\.\d+)
@@ -50,8 +52,8 @@ _BODY = r"""
  |(?P<money>[$€£¥₩₹¢])
  |(?P<wide>[^\W\d_]+)
 """
-_OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!|\\,|\\\ |,"), re.X)
-_INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,|\\\ "), re.X)
+_OUTSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\{,\}|,\\!\s*|\\,\s*|\\\ \s*|,|[ ~]"), re.X)
+_INSIDE = re.compile(_BODY.replace("THOUSANDS", _THOUSANDS % r"\\,\s*|\\\ \s*"), re.X)
 _NOT_DIGITS = re.compile(r"[^\d.]")
 _SUPER = re.compile("[" + "".join(tables.SUPERSCRIPTS) + "]+")
 _SUB = re.compile("[" + "".join(tables.SUBSCRIPTS) + "]+")
@@ -62,6 +64,9 @@ _COLUMNS = re.compile(r"\s*(?:\[[a-z]\])?\s*\{[^{}]*\}")
 _BLACKBOARD = re.compile(r"\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))")
 _MONEY = {"textdollar": "$", "euro": "€", "texteuro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥"}
 _WIDE_PIECES = re.compile("(" + "|".join(("或者", "或", "和", "及", "与", *tables.WIDE_NUMBERS)) + ")")
+_UNIT_FUNCTIONS = frozenset(("min", "sec", "lb"))
+"""Names of functions that are units behind a number."""
+_MICRO = re.compile(r"[μµ](?=[mgsLlFAVWHJ](?![a-zA-Z]))")
 _ENGLISH = frozenset(("cost", "costs", "sect", "tang", "logs", "seco", "mind", "minx", "mine"))
 
 
@@ -69,6 +74,7 @@ def fold_unicode(text: str) -> str:
     """`text` with Unicode signs as the commands they equal."""
     if text.isascii():
         return text
+    text = _MICRO.sub("u", text)
     text = _SUPER.sub(lambda m: "^{" + "".join(tables.SUPERSCRIPTS[c] for c in m.group()) + "}", text)
     text = _SUB.sub(lambda m: "_{" + "".join(tables.SUBSCRIPTS[c] for c in m.group()) + "}", text)
     text = text.translate(tables.UNICODE)
@@ -124,6 +130,8 @@ class _Scanner:
         self.spaced = False
 
     def put(self, kind: str, value: str | Fraction) -> None:
+        if len(self.tokens) >= MAX_TOKENS:
+            raise Unparsed("too many tokens")
         self.tokens.append(Token(kind, value, self.spaced))
         self.spaced = False
 
@@ -181,6 +189,8 @@ class _Scanner:
             return
         if joint and len(run) > 1:
             self.put("joint", joint)
+        elif run in _UNIT_FUNCTIONS and self.tokens and self.tokens[-1].kind in ("num", "val"):
+            self.put("word" if textual else "run", run)
         elif run in tables.ASCII_CONSTANTS:
             self.put("const", tables.ASCII_CONSTANTS[run])
         elif textual:
@@ -283,7 +293,7 @@ class _Scanner:
 
     def upright(self, content: str) -> bool:
         """Upright names: functions and the constants i and e."""
-        if content in tables.FUNCTIONS and content not in ("min", "sec"):
+        if content in tables.FUNCTIONS and content not in _UNIT_FUNCTIONS:
             self.put("func", tables.FUNCTIONS[content])
         elif content in ("i", "e"):
             self.put("const", content)

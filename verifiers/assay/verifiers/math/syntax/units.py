@@ -7,6 +7,20 @@ Nothing is converted: 1 h is not 60 min here.
 
 from __future__ import annotations
 
+from assay.verifiers.extract.found import words
+
+
+def singular(word: str) -> str:
+    """The singular of an English noun, by its ending."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
 _ALIASES = {
     "mm": "millimeter millimeters millimetre millimetres",
     "cm": "centimeter centimeters centimetre centimetres 厘米",
@@ -77,36 +91,56 @@ _ALIASES = {
     "am": "a.m. AM A.M.",
     "pm": "p.m. PM P.M.",
 }
+_PREFIXES = {
+    "n": "F A V W H m g s", "u": "F A V W H m g s L J", "m": "F A V W H J N L Pa Hz T",
+    "k": "A V W N J Pa Hz B b cal Ohm",
+    "M": "V W N J Pa Hz B b Ohm", "G": "W J Pa Hz B b", "T": "W B b Hz", "h": "Pa",
+}  # fmt: skip
+"""Metric prefix -> symbols that it stands before. Case counts: `MW` is not `mW`."""
+_MORE = """
+    hp atm psi bar dB lx cd Bq Gy Sv ha acre acres knot knots oz lbs cc kWh MWh Wh Ah mAh bps Mbps Gbps kbps byte
+    bytes bit bits
+    px ppm Btu BTU cal kcal erg dyn rev gal pt qt pint pints quart quarts ohm ohms hectare hectares keV GeV meV MHz
+    lumen lumens
+    B Ohm
+"""
 CANONICAL: dict[str, str] = {}
 for _name, _others in _ALIASES.items():
     for _alias in (_name, *_others.split()):
         CANONICAL[_alias] = _name
+for _prefix, _symbols in _PREFIXES.items():
+    for _symbol in _symbols.split():
+        CANONICAL.setdefault(_prefix + _symbol, _prefix + _symbol)
+for _word in _MORE.split():
+    CANONICAL.setdefault(_word, singular(_word) if len(_word) > 3 else _word)
+CANONICAL |= {"lbs": "pound", "gal": "gallon", "pt": "pint", "qt": "quart", "ohms": "Ohm", "ohm": "Ohm", "BTU": "Btu"}
 CURRENCY_CODES = frozenset(("USD", "EUR", "GBP", "JPY", "INR", "Rs", "KRW", "CNY", "RMB"))
 CURRENCY_SIGNS = frozenset("$€£¥₩₹¢")
 POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3, "平方": 2, "立方": 3}
+_ANY_CASE = words("Km KM Cm CM Kg KG Ft FT Lb LB Oz OZ Min MIN Hr HR Hrs Ml ML Mi MI Yd YD Sec SEC Gal Day Cup Mph Usd")
+SPACED_ONLY = frozenset(p + s for p, symbols in _PREFIXES.items() for s in symbols.split() if len(s) == 1)
+"""Symbols of two letters that are a product where no space stands before them: `5 mA`, `5mA`."""
 # Letters that are units only in upright type, or after a number and a space.
 SINGLE_LETTERS = frozenset("mgshLlNJWVAKCTF")
 # Of these, the ones that are read so where they stand in italics: `5 m` (a product is tried first).
 ITALIC_UNITS = frozenset("mgshL")
+CAPITALS = frozenset("NJWVACF")
+"""In italics these are a unit only beside a unit on the other side: `12 J`."""
 # Bare letters after a number that are read as a unit rather than as a product.
-BARE = frozenset(a for a in CANONICAL if len(a) > 1 and a.isascii() and a.isalpha())
+BARE = frozenset(a for a in CANONICAL if len(a) > 1 and a.isascii() and a.isalpha()) - SPACED_ONLY | {"mL", "mg", "kN"}
+
+
+def is_bare(word: str, *, spaced: bool) -> bool:
+    """Whether letters behind a number are a unit rather than a product; `spaced`: white space stands before them."""
+    return word in BARE or (spaced and word in SPACED_ONLY)
 
 
 def canonical_noun(word: str) -> str:
     """One name for a unit or a noun in any spelling: a known unit's name, else singular and lower case."""
-    known = CANONICAL.get(word) or CANONICAL.get(word.lower())
+    # The case of a symbol counts (`MW`, `mW`), that of a word does not.
+    folded = word.lower() if len(word) > 3 or word in _ANY_CASE else word
+    known = CANONICAL.get(word) or CANONICAL.get(folded)
     return known or singular(word.lower())
-
-
-def singular(word: str) -> str:
-    """The singular of an English noun, by its ending."""
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
 
 
 COMPOUND = {"h^-1*km": "kph", "h^-1*mile": "mph", "h*km^-1": "h*km^-1"}

@@ -51,6 +51,8 @@ from assay.verifiers.math.values.reals import EVERYTHING
 from assay.verifiers.math.values.signs import signed
 
 MAX_MEMBERS = 4_000
+_ANGLE_FUNCTIONS = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
+"""Functions of an angle: `\\sin A = v` names its value."""
 _ORDER = frozenset(("<", ">", "<=", ">=", "!=", "="))
 _ALL_REALS = frozenset(
     (
@@ -295,6 +297,8 @@ def name_of(node: Node) -> str | None:
             return form(node)
         if node.head == "mul" and 2 <= len(node.args) <= 4 and all(_capital(arg) for arg in node.args):
             return "".join(arg.name for arg in node.args if isinstance(arg, Sym))
+        if node.head in _ANGLE_FUNCTIONS and isinstance(node.args[0], Sym):
+            return form(node)
         if node.head in ("abs", "norm") and isinstance(node.args[0], Op) and (inner := name_of(node.args[0])):
             return f"|{inner}|"
     return None
