@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.client import Client, MemoryTransport
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
 from assay.trainer_adapter.grpo.run import tiny
 from assay.trainer_adapter.grpo.run.command import _filled, read
 from assay.trainer_adapter.grpo.run.config import Run
@@ -36,6 +36,8 @@ def outage(item: Any) -> dict[str, Any]:
     return {"reward": None, "error": {"code": "worker_lost", "message": "a worker is gone", "retryable": True}}
 
 
-def judge_of(run: Run, judge: Any = exact, **options: Any) -> Judge:
+def judge_of(run: Run, judge: Any = exact, **options: Any) -> SampleScorer:
     client = Client(transport=MemoryTransport(judge), tries=1)
-    return Judge(run.reward, run="test", scorer=Scorer(client, deadline_s=options.pop("deadline_s", 30.0), **options))
+    return SampleScorer(
+        run.reward, run="test", scorer=Scorer(client, deadline_s=options.pop("deadline_s", 30.0), **options)
+    )

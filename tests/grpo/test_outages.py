@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.trainer_adapter.grpo.rollout.collect import Collected
-from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.loop import Training
 from assay.trainer_adapter.grpo.run.records import read_lines
@@ -19,14 +19,14 @@ from ._tiny import judge_of, outage, run_of
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-def down(run: Run) -> Judge:
+def down(run: Run) -> SampleScorer:
     return judge_of(run, outage, deadline_s=0.2)
 
 
 def test_a_step_without_a_verdict_is_null_and_not_0(paths: dict[str, str], tmp_path: Path) -> None:
     run = run_of(paths, "eval.every=0", "steps=2")
     training = Training(run, tmp_path, quiet=True)
-    training._collector._judge = down(run)
+    training._collector._sample_scorer = down(run)
     training.train()
     lines = read_lines(tmp_path / "metrics.jsonl")
     for line in lines:
@@ -42,7 +42,7 @@ def test_an_evaluation_in_an_outage_is_null_and_raises_no_alarm(paths: dict[str,
     training = Training(run, tmp_path, quiet=True)
     assert training._evaluator is not None
     training._alarm.look(0.9, samples=1000, first=None, last=0.1)
-    training._since, training._evaluator._judge = [0.8] * 5, down(run)
+    training._since, training._evaluator._sample_scorer = [0.8] * 5, down(run)
     training._evaluate(1)
     (line,) = lines = read_lines(tmp_path / "evals.jsonl")
     assert line["pass@1"] is None and line["reward_mean"] is None and (line["samples"], line["graded"]) == (0, 0)
@@ -56,7 +56,7 @@ def test_the_samples_of_an_evaluation_are_those_with_a_verdict(paths: dict[str, 
     training = Training(run, tmp_path, quiet=True)
     assert training._evaluator is not None
     asked: list[int] = []
-    training._evaluator._judge = judge_of(
+    training._evaluator._sample_scorer = judge_of(
         run, lambda item: None if (asked.append(1) or len(asked)) % 2 else 1.0, deadline_s=0.2
     )
     figures = training._evaluator.evaluate(0)

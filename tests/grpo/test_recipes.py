@@ -39,14 +39,14 @@ def test_the_labs_recipe_trains_in_our_loop(lab: Path, tmp_path: Path) -> None:
 def test_the_labs_reference_judges_a_box_against_the_answer_after_the_hashes(lab: Path) -> None:
     from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
     from assay.trainer_adapter.grpo.rollout.samples import Sample
-    from assay.trainer_adapter.grpo.rollout.scoring import Judge
+    from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
     from assay.trainer_adapter.grpo.run.config import Reward
 
     reward: Reward = read("gsm8k", []).reward
     draw = Draw(0, Prompt({"question": "7+1=", "answer": "We add.\n#### 8"}, "7+1=", ()))
     said = [r"so \boxed{8}", r"so \boxed{9}", "8"]
     samples = [Sample(0, at, [1], [True], [0.0], text, truncated=False) for at, text in enumerate(said)]
-    grades = Judge(reward, run="t").submit([(draw, sample) for sample in samples], step=0).result()
+    grades = SampleScorer(reward, run="t").submit([(draw, sample) for sample in samples], step=0).result()
     assert [grade.reward for grade in grades] == [1.0, 0.0, 0.0]
 
 

@@ -13,7 +13,7 @@ from assay.client import ConfigurationError, ServiceUnavailable
 from assay.trainer_adapter.grpo.rollout.collect import live_draws, rewards_of
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
 from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
-from assay.trainer_adapter.grpo.rollout.scoring import CANCELLED, Judge, Scoring
+from assay.trainer_adapter.grpo.rollout.scoring import CANCELLED, SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run.config import Reward
 from assay.trainer_adapter.missing import Ungraded
 
@@ -28,7 +28,7 @@ def sample(number: int, index: int, text: str) -> Sample:
     return Sample(number, index, [1, 2], [True, True], [-1.0, -1.0], text, truncated=False)
 
 
-def judged(run: Any, judge: Judge, texts: list[str], *, needed: int, extra: int = 0) -> tuple[Group, Scoring]:
+def judged(run: Any, judge: SampleScorer, texts: list[str], *, needed: int, extra: int = 0) -> tuple[Group, Scoring]:
     scoring = Scoring(judge, [draw(0)], needed=needed, extra=extra, step=3)
     for index, text in enumerate(texts):
         scoring.deliver(sample(0, index, text))
@@ -123,7 +123,7 @@ def test_cancellation_reaches_the_sandbox() -> None:
         reference={"language": "python", "mode": "stdio", "extract": "whole", "limits": {"wall_s": 60},
                    "tests": [{"stdin": "", "expected_stdout": "ok"}]},
     )  # fmt: skip
-    judge = Judge(reward, run="test")
+    judge = SampleScorer(reward, run="test")
     ready, _ = judged(None, judge, ["print('ok')"], needed=1)
     if ready.samples[0].grade is None or ready.samples[0].grade.reward is None:
         pytest.skip(f"no sandbox here: {ready.samples[0].grade}")

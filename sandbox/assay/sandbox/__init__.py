@@ -14,7 +14,7 @@ from assay.sandbox.errors import LimitTooHigh, MissingEnvironment, MissingLangua
 from assay.sandbox.host.image import default_state_dir
 from assay.sandbox.host.slots import FD_VARIABLE, Slot, slot
 from assay.sandbox.host.supervisor import Supervisor
-from assay.sandbox.languages import found_languages, toolchain
+from assay.sandbox.languages import Toolchain, found_languages, toolchain
 from assay.sandbox.languages import table as language_table
 from assay.sandbox.limits import CEILINGS, Limits
 from assay.sandbox.limits import check as check_limits
@@ -40,6 +40,7 @@ __all__ = [
     "Slot",
     "Status",
     "Supervisor",
+    "Toolchain",
     "Unavailable",
     "check_limits",
     "compile_program",

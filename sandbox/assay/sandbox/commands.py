@@ -28,6 +28,8 @@ from assay.sandbox.spec import RunResult
 _SUFFIXES = {
     ".py": "python", ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".js": "javascript", ".mjs": "javascript",
     ".sh": "bash", ".java": "java", ".go": "go", ".rs": "rust",
+    ".cs": "csharp", ".ts": "typescript", ".rb": "ruby", ".php": "php", ".r": "r", ".R": "r", ".lua": "lua",
+    ".pl": "perl", ".kt": "kotlin", ".scala": "scala",
 }  # fmt: skip
 _UNUSABLE = 2
 Backends = Annotated[list[str] | None, typer.Option("--backend", help="nsjail, landlock or process; in order.")]

@@ -18,7 +18,7 @@ from assay.sandbox.limits import Limits
 from assay.sandbox.spec import RunResult, RunSpec, Status
 
 _EXEC_FD = 3
-_ARTEFACT_PATH = f"/proc/self/fd/{_EXEC_FD}"
+_LEAST_COMPILE_S = 8.0
 Files = Sequence[tuple[str, bytes]]
 
 
@@ -29,6 +29,8 @@ class Compiled:
     toolchain: Toolchain
     source: bytes
     artefact: int | None = None
+    result: RunResult | None = None
+    """The compiler's run; None where nothing was compiled now."""
 
 
 class CompileFailed(Exception):
@@ -51,17 +53,23 @@ def python_program(source: bytes, *, stdin: bytes | int = b"", limits: Limits | 
     )
 
 
-def compile_program(slot: Slot, toolchain: Toolchain, source: bytes, *, owner: str = "") -> Compiled:
-    """Compile `source` (once per slot's supervisor). Raises `CompileFailed` or `Unavailable`."""
+def compile_program(
+    slot: Slot, toolchain: Toolchain, source: bytes, *, owner: str = "", limits: Limits | None = None
+) -> Compiled:
+    """Compile `source` (once per slot's supervisor). Raises `CompileFailed` or `Unavailable`.
+
+    `limits` are those of the program's runs: what compiling may take is bounded by a multiple of them.
+    """
     command = toolchain.language.compile
     if command is None:
         return Compiled(toolchain=toolchain, source=source)
     key = _key(toolchain, source, owner)
-    artefact = slot.find_artefact(key)
+    artefact, result = slot.find_artefact(key), None
     if artefact is None:
-        artefact = sealed_memfd("artefact", _compile(slot, toolchain, source, owner))
+        result = _compile(slot, toolchain, source, owner, limits or Limits())
+        artefact = sealed_memfd("artefact", result.outputs[0])
         slot.keep_artefact(key, artefact)
-    return Compiled(toolchain=toolchain, source=source, artefact=artefact)
+    return Compiled(toolchain=toolchain, source=source, artefact=artefact, result=result)
 
 
 def _key(toolchain: Toolchain, source: bytes, owner: str) -> str:
@@ -72,7 +80,13 @@ def _key(toolchain: Toolchain, source: bytes, owner: str) -> str:
     return digest.hexdigest()
 
 
-def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> bytes:
+def _compile_limits(limits: Limits) -> Limits:
+    """Return what one compilation may use: CPU seconds by the row's limits, so that a bomb does not hold the slot."""
+    cpu_s = min(COMPILE_LIMITS.cpu_seconds, max(_LEAST_COMPILE_S, 2 * limits.cpu_seconds))
+    return replace(COMPILE_LIMITS, cpu_s=cpu_s)
+
+
+def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str, limits: Limits) -> RunResult:
     language = toolchain.language
     command = (language.compile or "").format(probe=toolchain.executable)
     leave = f"[ -f artefact ] && [ ! -L artefact ] && exec cat artefact >&{_EXEC_FD}"
@@ -84,7 +98,7 @@ def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> byt
             "files": [[language.source, 0o644, 0]],
         },
         blobs=[source],
-        limits=COMPILE_LIMITS,
+        limits=_compile_limits(limits),
         outputs=1,
         output_bytes=ARTEFACT_BYTES,
         image="system",
@@ -94,7 +108,7 @@ def _compile(slot: Slot, toolchain: Toolchain, source: bytes, owner: str) -> byt
     result = slot.run(spec)
     if not result.ok or not result.outputs[0]:
         raise CompileFailed(result)
-    return result.outputs[0]
+    return result
 
 
 def program(
@@ -104,10 +118,19 @@ def program(
     limits: Limits | None = None,
     argv: Sequence[str] = (),
     files: Files = (),
+    fetch: Sequence[str] = (),
     environment: str = "plain",
     **fields: Any,
 ) -> RunSpec:
-    """A run of a program in any language, with further files and arguments."""
+    """A run of a program in any language, with further files and arguments.
+
+    `fetch` names files that the program may leave; they are the first output, as JSON (see `guest/zygote/fetching`).
+    """
+    if fetch:
+        plain = program(
+            compiled, stdin=stdin, limits=limits, argv=argv, files=files, environment=environment, outputs=1, **fields
+        )
+        return replace(plain, head={**plain.head, "fetch": list(fetch)})
     limits = limits or Limits()
     language = compiled.toolchain.language
     if language.name == "python":
@@ -122,7 +145,8 @@ def program(
         memory_mb=limits.memory_mb + language.memory_slack_mb,
         stack_mb=max(limits.stack_mb, language.stack_mb),
     )
-    head: dict[str, Any] = {**_command(compiled, limits), "stack_mb": language.stack_mb, "env": {}}
+    exec_fd = _EXEC_FD + fields.get("outputs", 0)
+    head: dict[str, Any] = {**_command(compiled, limits, exec_fd), "stack_mb": language.stack_mb, "env": {}}
     head["argv"] = [*head["argv"], *argv]
     head["files"] = [] if language.compile else [[language.source, 0o644, 0]]
     spec = RunSpec(
@@ -132,18 +156,20 @@ def program(
         stdin=stdin,
         limits=wide,
         image="system",
-        descriptors=() if compiled.artefact is None else (compiled.artefact,),
+        copies=() if compiled.artefact is None else (compiled.artefact,),
         **fields,
     )
     return _with_files(spec, (), files)
 
 
-def _command(compiled: Compiled, limits: Limits) -> Mapping[str, Any]:
+def _command(compiled: Compiled, limits: Limits, exec_fd: int) -> Mapping[str, Any]:
     language = compiled.toolchain.language
     if language.run == ("{artefact}",):
-        return {"argv": ["./" + language.source.partition(".")[0]], "exec_fd": _EXEC_FD}
+        return {"argv": ["./" + language.source.partition(".")[0]], "exec_fd": exec_fd}
     filled = [
-        word.format(probe=compiled.toolchain.executable, memory_mb=limits.memory_mb, artefact_path=_ARTEFACT_PATH)
+        word.format(
+            probe=compiled.toolchain.executable, memory_mb=limits.memory_mb, artefact_path=f"/proc/self/fd/{exec_fd}"
+        )
         for word in language.run
     ]
     return {"argv": filled, "path": filled[0]}

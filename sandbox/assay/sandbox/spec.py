@@ -27,10 +27,10 @@ class RunSpec:
     `action` names what the guest does (`script`, `exec`, `calls`, `serve`, `tests`) and `head` holds
     that action's fields; `blobs` are the bytes they refer to by index. `stdin` is given whole.
     `outputs` counts further pipes that the program writes (descriptors 3, 4, …), each bounded by
-    `output_bytes`; `descriptors` are handed on after them. `stdin` and `stdout` may be descriptors, so
-    that two runs can talk. `image` is `python` or `system` (toolchains of the host); `environment` names a
-    set of packages. `role` keeps programs and checkers in different jails. `fresh`: a new jail for this
-    run, gone after it.
+    `output_bytes`; after them come copies of the files behind `copies`, then `descriptors`. `stdin` and
+    `stdout` may be descriptors, so that two runs can talk. `image` is `python` or `system` (toolchains of
+    the host); `environment` names a set of packages. `role` keeps programs and checkers in different
+    jails. `fresh`: a new jail for this run, gone after it.
     """
 
     action: str
@@ -41,6 +41,7 @@ class RunSpec:
     limits: Limits = field(default_factory=Limits)
     outputs: int = 0
     output_bytes: int = 8 << 20
+    copies: tuple[int, ...] = ()
     descriptors: tuple[int, ...] = ()
     image: str = "python"
     environment: str = "plain"

@@ -34,6 +34,7 @@ from assay.service.settings import Settings, load
 log = structlog.get_logger()
 KEEP_ALIVE_S = 75
 """Keep-alive of idle connections: longer than clients', so that none is closed while a request is sent."""
+_BACKLOG = 2048
 
 
 def serve(
@@ -144,6 +145,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)  # now: two sockets may be bound to one port, but only one may listen
         return listener
     except OSError as error:
         raise ConfigurationError(f"cannot listen: {error.strerror}") from None

@@ -120,8 +120,58 @@ async def test_a_request_that_can_never_run_is_a_sandbox_error(
     assert told["status"] == "SandboxError" and told["message"] and told["run_result"] is None
 
 
-async def test_fetching_files_is_refused(fusion: httpx.AsyncClient) -> None:
-    assert (await fusion.post("/run_code", json=payload("", fetch_files=["/etc/passwd"]))).status_code == 422
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+async def test_files_in_folders_come_and_go(fusion: httpx.AsyncClient) -> None:
+    code = "import os\nos.makedirs('out')\nopen('out/b', 'w').write(open('in/sub/a').read() * 2)"
+    told = await run(fusion, code, files={"in/sub/a": b64("x")}, fetch_files=["out/b", "missing"])
+    assert (told["status"], told["files"]) == ("Success", {"out/b": b64("xx")})
+
+
+async def test_files_of_a_compiled_program_are_fetched(fusion: httpx.AsyncClient) -> None:
+    code = '#include <stdio.h>\nint main(){ FILE* f = fopen("o", "w"); fputs("hi", f); fclose(f); return 3; }'
+    told = await run(fusion, code, language="c", fetch_files=["o"])
+    assert (told["run_result"]["return_code"], told["files"]) == (3, {"o": b64("hi")})
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "", "a//b"])
+async def test_paths_outside_the_working_folder_are_refused(fusion: httpx.AsyncClient, path: str) -> None:
+    for fields in ({"fetch_files": [path]}, {"files": {path: b64("x")}}):
+        told = await run(fusion, "print(1)", **fields)
+        assert (told["status"], told["files"]) == ("SandboxError", {})
+
+
+async def test_links_are_not_followed_when_files_are_fetched(fusion: httpx.AsyncClient) -> None:
+    told = await run(fusion, "import os\nos.symlink('/etc/passwd', 'p')\nos.mkfifo('q')", fetch_files=["p", "q"])
+    assert (told["status"], told["files"]) == ("Success", {})
+
+
+async def test_a_good_compile_is_reported(fusion: httpx.AsyncClient) -> None:
+    for _ in range(2):
+        told = await run(fusion, "int main(){ return 0; }", language="cpp")
+        assert told["compile_result"]["return_code"] == told["run_result"]["return_code"] == 0
+
+
+async def test_cells_share_names_and_show_what_they_end_with(fusion: httpx.AsyncClient) -> None:
+    cells = ["x = 20\nprint('one')", "x * 2 + 2", "1 / 0", "open('f', 'w').write(str(x)); None"]
+    answer = await fusion.post("/run_jupyter", json={"cells": cells, "total_timeout": 20, "fetch_files": ["f"]})
+    told = answer.json()
+    assert told["status"] == "Success" and told["driver"]["return_code"] == 0
+    first, second, third, _ = told["cells"]
+    assert first["stdout"] == "one\n" and second["display"] == [{"text/plain": "42"}]
+    assert third["error"][0]["ename"] == "ZeroDivisionError"
+    assert told["files"] == {"f": b64("20")}
+
+
+async def test_a_cell_that_never_ends_is_stopped(fusion: httpx.AsyncClient) -> None:
+    body = {"cells": ["while True: pass", "print('on')"], "cell_timeout": 1, "total_timeout": 20}
+    told = (await fusion.post("/run_jupyter", json=body)).json()
+    assert told["cells"][0]["error"][0]["ename"] == "TimeoutError" and told["cells"][1]["stdout"] == "on\n"
+    body = {"cells": ["import os\nwhile True: pass"], "total_timeout": 1}
+    told = (await fusion.post("/run_jupyter", json=body)).json()
+    assert told["status"] == "Failed" and told["driver"]["status"] == "TimeLimitExceeded"
 
 
 async def test_without_a_sandbox_it_is_504_and_never_a_result() -> None:

@@ -15,14 +15,29 @@ from assay.verifiers.code import CodeVerifier
 
 
 @pytest.fixture(scope="module")
-def verifier(supervisor: Supervisor) -> Iterator[CodeVerifier]:
-    slot = Slot.from_descriptor(supervisor.connect())
-    yield CodeVerifier(lambda: slot)
-    slot.close()
+def slot(supervisor: Supervisor) -> Iterator[Slot]:
+    opened = Slot.from_descriptor(supervisor.connect())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def verifier(slot: Slot) -> CodeVerifier:
+    return CodeVerifier(lambda: slot)
 
 
 @pytest.fixture(scope="module")
 def score(verifier: CodeVerifier) -> Callable[..., Verdict]:
+    return scoring(verifier)
+
+
+@pytest.fixture(scope="module")
+def score_in_two_jails(slot: Slot) -> Callable[..., Verdict]:
+    """Score without the confirmation run, which could be forged: what must fail must fail without it."""
+    return scoring(CodeVerifier(lambda: slot, confirm=False))
+
+
+def scoring(verifier: CodeVerifier) -> Callable[..., Verdict]:
     def run(code: str, tests: list[dict[str, Any]], mode: str = "stdio", **fields: Any) -> Verdict:
         row = {"language": "python", "extract": "whole", "mode": mode, "tests": tests, **fields}
         reference = CodeReference.model_validate(row)

@@ -27,10 +27,10 @@ def test_honest(score: Score, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HACKS)
-def test_hack_is_worth_nothing(score: Score, name: str) -> None:
+def test_hack_is_worth_nothing(score_in_two_jails: Score, name: str) -> None:
     code, test = HACKS[name]["program"], HACKS[name]["tests"]
     limits = {"wall_s": 3}
-    assert score(code, [{"test_code": test}], "asserts", limits=limits).reward == 0
+    assert score_in_two_jails(code, [{"test_code": test}], "asserts", limits=limits).reward == 0
 
 
 def test_low_trust_is_marked_and_the_rows_alone(score: Score) -> None:

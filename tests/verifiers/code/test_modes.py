@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tomllib
 from pydantic import ValidationError
 
 from assay.contract.references.code import CodeReference
@@ -194,22 +196,16 @@ def test_a_forged_answer_is_worth_nothing(score: Score, name: str) -> None:
     assert score(FORGERIES[name], [call([1], 2)], "function", limits={"wall_s": 2}).reward == 0
 
 
-LANGUAGES = {
-    "c": '#include <stdio.h>\nint main(void){ int x; scanf("%d", &x); printf("%d\\n", x * 2); }',
-    "cpp": "#include <bits/stdc++.h>\nint main(){ int x; std::cin >> x; std::cout << x * 2 << std::endl; }",
-    "javascript": "console.log(Number(require('fs').readFileSync(0, 'utf8')) * 2)",
-    "bash": 'read x; echo $((x * 2)); echo done >/dev/stderr; [ "$(ls)" = main.sh ]',
-    "java": "import java.util.*;\npublic class Main { public static void main(String[] a) { System.out.println(new Scanner(System.in).nextInt() * 2); } }",
-    "go": 'package main\nimport "fmt"\nfunc main() { var x int; fmt.Scan(&x); fmt.Println(x * 2) }',
-    "rust": 'use std::io::*;\nfn main() { let mut s = String::new(); stdin().read_line(&mut s).unwrap(); println!("{}", s.trim().parse::<i32>().unwrap() * 2); }',
-}
+LANGUAGES: dict[str, dict[str, str]] = tomllib.loads((Path(__file__).parent / "cases" / "languages.toml").read_text())
+"""A program for each language that doubles a number."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_language(score: Score, language: str) -> None:
     if language not in found_languages():
         pytest.skip(f"no {language} on this host")
-    assert score(LANGUAGES[language], FOUR, language=language, limits={"wall_s": 20}).reward == 1
+    for name, source in LANGUAGES[language].items():
+        assert score(source, FOUR, language=language, limits={"wall_s": 20}).reward == 1, name
 
 
 @needs_cpp
@@ -356,3 +352,45 @@ BISECT = "lo, hi = 0, 1000\nwhile True:\n  m = (lo + hi) // 2\n  print(m, flush=
 def test_an_interactor_talks_and_decides(score: Score, code: str, reward: int) -> None:
     interactor = {"language": "python", "source": INTERACTOR, "protocol": "python"}
     assert score(code, [{"stdin": "777"}], interactor=interactor, limits={"wall_s": 3}).reward == reward
+
+
+def test_the_locale_of_the_environment_can_be_set(score: Score) -> None:
+    code = "import locale\nassert locale.setlocale(locale.LC_ALL, '') == 'C.UTF-8'\n" + DOUBLE
+    assert score(code, FOUR).reward == 1
+
+
+def test_asking_for_an_unlimited_stack_is_harmless(score: Score) -> None:
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "resource.setrlimit(resource.RLIMIT_STACK, (1 << 40, -1))\n" + DOUBLE
+    )
+    assert score(code, FOUR).reward == 1
+
+
+@pytest.mark.parametrize("language", ["bash", "javascript", "c"])
+def test_python3_can_be_started_from_other_languages(score: Score, language: str) -> None:
+    if language not in found_languages():
+        pytest.skip(f"no {language} on this host")
+    source = {
+        "bash": "python3 -c 'print(int(input()) * 2)'",
+        "javascript": "require('child_process').spawnSync('python3', ['-c', 'print(int(input())*2)'], {stdio: 'inherit'})",
+        "c": "#include <stdlib.h>\nint main(){ return system(\"python3 -c 'print(int(input())*2)'\") != 0; }",
+    }[language]
+    assert score(source, FOUR, language=language, limits={"wall_s": 20}).reward == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = 1", "check = 5", "def check(a, b, c): return 1 if b == c else 0", "def check(a, b, c): return None", "1 / 0"],
+)
+def test_a_checker_of_no_use_refuses_the_row(score: Score, source: str) -> None:
+    checker = {"language": "python", "source": source, "protocol": "python"}
+    with pytest.raises(InvalidReference):
+        score("print(5)", io(("", "5")), checker=checker)
+
+
+def test_an_interactor_without_its_function_refuses_the_row(score: Score) -> None:
+    interactor = {"language": "python", "source": "def check(a): return True", "protocol": "python"}
+    with pytest.raises(InvalidReference):
+        score("print(5)", [{"stdin": ""}], interactor=interactor)

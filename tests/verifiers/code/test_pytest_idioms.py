@@ -48,9 +48,9 @@ def test_honest(score: Score, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HACKS)
-def test_hack_is_worth_nothing(score: Score, name: str) -> None:
+def test_hack_is_worth_nothing(score_in_two_jails: Score, name: str) -> None:
     code, test = HACKS[name]["program"], HACKS[name]["tests"]
-    assert score(code, [{"test_code": test}], "asserts", limits={"wall_s": 3}).reward == 0
+    assert score_in_two_jails(code, [{"test_code": test}], "asserts", limits={"wall_s": 3}).reward == 0
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from assay.sandbox.environments import PLAIN, Environment
@@ -63,14 +64,22 @@ def open_backend(settings: Settings, hierarchy: cgroups.Hierarchy | None) -> Pro
     reasons = []
     for name in settings.backends:
         try:
-            backend = _make(name, settings, built, hierarchy)
-            return Proven(backend=backend, findings=_prove(backend))
+            return _first_proven(_make(name, settings, built, hierarchy))
         except (SandboxError, OSError, subprocess.SubprocessError) as error:
             reasons.append(f"{name}: {error}")
     raise Unavailable("no sandbox backend works on this host. " + "; ".join(reasons))
 
 
-def _make(name: str, settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
+def _first_proven(variants: Sequence[Backend]) -> Proven:
+    """Return the first variant that works. Raises the error of the last."""
+    for backend in variants[:-1]:
+        with contextlib.suppress(SandboxError, OSError, subprocess.SubprocessError):
+            return Proven(backend=backend, findings=_prove(backend))
+    return Proven(backend=variants[-1], findings=_prove(variants[-1]))
+
+
+def _make(name: str, settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Sequence[Backend]:
+    """Return the variants of a backend, the best first."""
     if name not in _MAKERS:
         raise Unavailable(f"unknown backend; known: {', '.join(_MAKERS)}")
     return _MAKERS[name](settings, built, hierarchy)
@@ -81,25 +90,28 @@ def _uid_base(settings: Settings) -> int:
     return claim_block(settings.uid_base) if os.getuid() == 0 else settings.uid_base
 
 
-def _nsjail(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
-    return NsJail(built=built, hierarchy=hierarchy, uid_base=_uid_base(settings))
+def _nsjail(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Sequence[Backend]:
+    layered = NsJail(built=built, hierarchy=hierarchy, uid_base=_uid_base(settings))
+    return layered, replace(layered, layered=False)
 
 
-def _landlock(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
-    return HostJails(
+def _landlock(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Sequence[Backend]:
+    jails = HostJails(
         mode="landlock", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
     )
+    return (jails,)
 
 
-def _process(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Backend:
+def _process(settings: Settings, built: image.Image, hierarchy: cgroups.Hierarchy | None) -> Sequence[Backend]:
     if not settings.unsafe_no_isolation:
         raise Unavailable("no isolation at all: refused without unsafe_no_isolation (--unsafe-no-isolation)")
-    return HostJails(
+    jails = HostJails(
         mode="none", built=built, hierarchy=hierarchy, state=settings.state_dir, uid_base=_uid_base(settings)
     )
+    return (jails,)
 
 
-_MAKERS: dict[str, Callable[[Settings, image.Image, cgroups.Hierarchy | None], Backend]] = {
+_MAKERS: dict[str, Callable[[Settings, image.Image, cgroups.Hierarchy | None], Sequence[Backend]]] = {
     "nsjail": _nsjail,
     "landlock": _landlock,
     "process": _process,

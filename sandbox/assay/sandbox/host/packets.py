@@ -13,7 +13,7 @@ from typing import Any
 from assay.sandbox.errors import Unavailable
 
 _PACKET_BYTES = 1 << 16
-_DESCRIPTORS = 4
+_DESCRIPTORS = 8
 
 Message = dict[str, Any]
 

@@ -20,6 +20,7 @@ from functools import cache
 
 from assay.sandbox.errors import JailReplaced, MissingEnvironment, MissingLanguage, Unavailable
 from assay.sandbox.host import packets
+from assay.sandbox.host.charge import Charge
 from assay.sandbox.host.execution import Execution, JailLost, collect
 from assay.sandbox.host.jails import JailKind
 from assay.sandbox.languages import Toolchain, table
@@ -40,8 +41,16 @@ class HeldJail:
     limited: bool
     most_runs: int
     runs: int = 0
+    charge: Charge | None = None
     limits: tuple[int, int] = (0, 0)
+    memory_bytes: int = 0
     oom_kills: int = 0
+
+    def close(self) -> None:
+        """Close this process's descriptors of the jail."""
+        self.control.close()
+        if self.charge:
+            self.charge.close()
 
 
 class Slot:
@@ -62,7 +71,7 @@ class Slot:
     def close(self) -> None:
         """Give the slot back; the supervisor ends its jails."""
         for jail in self._jails.values():
-            jail.control.close()
+            jail.close()
         for fd in self._artefacts.values():
             os.close(fd)
         self._jails, self._artefacts = {}, {}
@@ -134,8 +143,10 @@ class Slot:
     def _send(self, jail: HeldJail, spec: RunSpec) -> Execution:
         wanted = (spec.limits.memory_mb, spec.limits.processes)
         if jail.limited and jail.limits != wanted:
-            self._call({"do": "limit", "id": jail.number, "memory_mb": wanted[0], "processes": wanted[1]})
-            jail.limits = wanted
+            answer = self._call({"do": "limit", "id": jail.number, "memory_mb": wanted[0], "processes": wanted[1]})
+            jail.limits, jail.memory_bytes = wanted, int(answer["memory_bytes"])
+        if jail.charge:
+            jail.charge.begin()
         jail.runs += 1
         return Execution(jail.control, spec, data_mb=0 if jail.limited else spec.limits.memory_mb)
 
@@ -147,9 +158,14 @@ class Slot:
             return self._after_loss(jail, execution, retry=retry)
         if result.status is Status.RUNTIME_ERROR and self._oom_killed(jail):
             result = execution.result(oom_killed=True)
-        if spec.fresh or jail.runs >= jail.most_runs:
+        if spec.fresh or jail.runs >= jail.most_runs or not self._is_as_before(jail, execution):
             self._drop(jail)
         return result
+
+    @staticmethod
+    def _is_as_before(jail: HeldJail, execution: Execution) -> bool:
+        """Return whether nothing of the run is left in its jail: no socket, and no memory charged to it."""
+        return execution.clean and (jail.charge is None or jail.charge.settles())
 
     def _after_loss(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
         spec = execution.spec
@@ -186,19 +202,21 @@ class Slot:
         answer, fds = self._call_with_fds({"do": "jail", "kind": asdict(kind), "fresh": fresh, "spare": spare})
         for jail in [jail for jail in self._jails.values() if jail.number in answer["evicted"]]:
             self._forget(jail)
-        return HeldJail(answer["id"], socket.socket(fileno=fds[0]), answer["limited"], answer["runs"])
+        control = socket.socket(fileno=fds[0])
+        charge = Charge(fds[1:]) if len(fds) > 1 else None
+        return HeldJail(answer["id"], control, answer["limited"], answer["runs"], charge=charge)
 
     def _forget(self, jail: HeldJail) -> None:
         self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}
-        jail.control.close()
+        jail.close()
 
     def _drop(self, jail: HeldJail) -> None:
         self._forget(jail)
         self._call({"do": "drop", "id": jail.number})
 
     def _oom_killed(self, jail: HeldJail) -> bool:
-        """Return whether the kernel has killed a process of the jail for memory since the last call."""
-        if not jail.limited:
+        """Return whether the run was at its limit and the kernel has killed a process since the last call."""
+        if not jail.limited or (jail.charge and not jail.charge.reached(jail.memory_bytes)):
             return False
         try:
             kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])

@@ -36,7 +36,7 @@ from assay.sandbox.settings import Settings
 
 _GROUP_OVERHEAD_BYTES = 32 << 20
 _GROUP_OVERHEAD_TASKS = 3
-_START_TIMEOUT_S = 30.0
+_START_TIMEOUT_S = 90.0
 _ARTEFACTS = 256
 _ARTEFACT_BYTES = 512 << 20
 
@@ -207,16 +207,21 @@ class Server:
             "evicted": slot.evicted,
         }
         slot.evicted = []
-        self._answer(slot, answer, held.jail.control.fileno())
+        descriptors = held.jail.group.memory_descriptors() if held.jail.group else []
+        self._answer(slot, answer, held.jail.control.fileno(), *descriptors)
+        for fd in descriptors:
+            os.close(fd)
 
     def _do_limit(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = self._held(slot, message)
+        memory_bytes = (message["memory_mb"] << 20) + _GROUP_OVERHEAD_BYTES
         if held.jail.group:
-            held.jail.group.limit(
-                memory_bytes=(message["memory_mb"] << 20) + _GROUP_OVERHEAD_BYTES,
-                tasks=message["processes"] + _GROUP_OVERHEAD_TASKS,
-            )
-        self._answer(slot, {})
+            try:
+                held.jail.group.limit(memory_bytes=memory_bytes, tasks=message["processes"] + _GROUP_OVERHEAD_TASKS)
+            except Unavailable as error:  # it holds more than the new limit: of no use for this run
+                self._end(slot.held.pop(message["id"]))
+                raise JailReplaced("the jail held too much memory") from error
+        self._answer(slot, {"memory_bytes": memory_bytes})
 
     def _do_fate(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = self._held(slot, message)

@@ -8,20 +8,25 @@ with one entry for the compiler, if the language has one, and one for the run.
 
 from __future__ import annotations
 
-from base64 import b64decode
+import base64
+import json
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from assay.contract.base import Reference
 from assay.sandbox import (
+    Compiled,
     CompileFailed,
     Limits,
     LimitTooHigh,
     RunResult,
+    RunSpec,
     SandboxError,
     Slot,
+    Toolchain,
     check_limits,
     compile_program,
     language_table,
@@ -33,6 +38,8 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference, SandboxUnavailable
 
 _COMPILING_S, _SLACK_S = 90.0, 30.0
+CELLS_FILE = ".assay-cells.json"
+"""Where the driver of cells leaves what they gave."""
 
 
 class ProgramReference(Reference):
@@ -42,7 +49,10 @@ class ProgramReference(Reference):
     stdin: str = Field("", description="Standard input.")
     wall_s: float = Field(10.0, gt=0, description="Seconds of wall time.")
     memory_mb: int | None = Field(None, gt=0, description="MiB of memory (default 512).")
-    files: dict[str, str] = Field(default_factory=dict, description="Name -> content in base64.")
+    files: dict[str, str] = Field(default_factory=dict, description="Path in the working folder -> base64.")
+    fetch: list[str] = Field(default_factory=list, max_length=64, description="Paths of files to return.")
+    cells: list[str] = Field(default_factory=list, max_length=256, description="Cells to run, instead of a program.")
+    cell_s: float | None = Field(None, gt=0, description="Seconds of wall time of each cell.")
 
 
 class Prepared:
@@ -54,7 +64,11 @@ class Prepared:
         if self.language not in language_table():
             raise InvalidReference(f"unknown language; known: {', '.join(language_table())}", field="language")
         self.limits = Limits().override(wall_s=reference.wall_s, memory_mb=reference.memory_mb)
-        self.files = [(_name(name), _content(text)) for name, text in reference.files.items()]
+        self.files = [(_path(name), _content(text)) for name, text in reference.files.items()]
+        self.fetch = [_path(name) for name in reference.fetch]
+        self.cells, self.cell_s = reference.cells, reference.cell_s
+        if self.cells and self.language != "python":
+            raise InvalidReference("cells are for python", field="language")
         try:
             check_limits(self.limits)
         except LimitTooHigh as error:
@@ -94,13 +108,40 @@ class ProgramVerifier(Verifier[ProgramReference, Prepared]):
     def _steps(self, spec: Prepared, candidate: Candidate) -> list[Mapping[str, Any]]:
         where, owner = self._open_slot(), candidate.owner
         toolchain = where.toolchain(spec.language)
+        if spec.cells:
+            return [_cells_step(where.run(self._cells(spec, toolchain, owner)))]
         source = candidate.text.encode("utf-8", "replace")
         try:
-            compiled = compile_program(where, toolchain, source, owner=owner)
+            compiled = compile_program(where, toolchain, source, owner=owner, limits=spec.limits)
         except CompileFailed as failure:
             return [_step("compile", failure.result, failed=True)]
-        run = where.run(program(compiled, stdin=spec.stdin, limits=spec.limits, files=spec.files, owner=owner))
-        return [_step("run", run)]
+        run = where.run(
+            program(
+                compiled,
+                stdin=spec.stdin,
+                limits=spec.limits,
+                files=spec.files,
+                fetch=spec.fetch,
+                owner=owner,
+            )
+        )
+        step = {**_step("run", run), "files": _fetched(run) if spec.fetch else {}}
+        if compiled.artefact is None:
+            return [step]
+        compiling = _step("compile", compiled.result) if compiled.result else _COMPILED_BEFORE
+        return [compiling, step]
+
+    def _cells(self, spec: Prepared, toolchain: Toolchain, owner: str) -> RunSpec:
+        driver = files("assay.service.compat").joinpath("cells.py").read_bytes()
+        asked = json.dumps({"cells": spec.cells, "cell_s": spec.cell_s}).encode()
+        return program(
+            Compiled(toolchain=toolchain, source=driver),
+            stdin=asked,
+            limits=spec.limits,
+            files=spec.files,
+            fetch=[*spec.fetch, CELLS_FILE],
+            owner=owner,
+        )
 
 
 def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, Any]:
@@ -117,15 +158,48 @@ def _step(name: str, run: RunResult, *, failed: bool = False) -> Mapping[str, An
     }
 
 
-def _name(name: str) -> str:
-    """Return a plain file name. Raises `InvalidReference`."""
-    if not name or len(name) > 128 or name in (".", "..") or "/" in name or "\0" in name or not name.isprintable():
-        raise InvalidReference("file names with folders are not supported", field="files")
+_COMPILED_BEFORE: Mapping[str, Any] = {
+    "step": "compile",
+    "status": "ok",
+    "return_code": 0,
+    "wall_s": 0.0,
+    "stdout": "",
+    "stderr": "",
+}
+"""The compile step of a program that was compiled for an earlier request."""
+
+
+def _fetched(run: RunResult) -> dict[str, str]:
+    """Return the files that a run left, name -> base64; empty where it left none."""
+    try:
+        found = json.loads(run.outputs[0])
+    except (ValueError, IndexError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(content, str) for content in found.values()):
+        return {}
+    return found
+
+
+def _cells_step(run: RunResult) -> Mapping[str, Any]:
+    """Return the step of a notebook run, with the results of its cells from the file that the driver writes."""
+    found = _fetched(run)
+    try:
+        cells = json.loads(base64.b64decode(found.pop(CELLS_FILE, "")))
+    except (ValueError, RecursionError):
+        cells = []
+    return {**_step("run", run), "files": found, "cells": cells if isinstance(cells, list) else []}
+
+
+def _path(name: str) -> str:
+    """Return a path below the working folder. Raises `InvalidReference`."""
+    parts = name.split("/")
+    if len(name) > 512 or not name.isprintable() or any(part in ("", ".", "..") or len(part) > 128 for part in parts):
+        raise InvalidReference("a file's path must lie in the working folder", field="files")
     return name
 
 
 def _content(text: str) -> bytes:
     try:
-        return b64decode(text, validate=True)
+        return base64.b64decode(text, validate=True)
     except ValueError:
         raise InvalidReference("a file is not base64", field="files") from None

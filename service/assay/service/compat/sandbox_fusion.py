@@ -1,10 +1,10 @@
-"""SandboxFusion: `/run_code`, `/submit` (with stdio tests in the request), `/v1/ping`.
+"""SandboxFusion: `/run_code`, `/run_jupyter`, `/submit` (with stdio tests in the request), `/v1/ping`.
 
 The caller's code runs only in the sandbox, and no other code of the caller runs at all: `custom_extract_logic` is
 refused. What a program does is a 200 (`Success`, `Failed`); a request that can never be run here is a 200 with
 `SandboxError`, as in SandboxFusion; a request that may still be run is 504, the only answer that verl's client retries.
-Not covered: `/run_jupyter`, `fetch_files`, files in folders, `compile_timeout` (the sandbox has its own), data sets
-stored on the server.
+Not covered: a Jupyter kernel itself (magics, rich output other than `_repr_html_`), files outside the working folder,
+`compile_timeout` (the sandbox has its own), data sets stored on the server.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ LANGUAGES = {
     "java": "java",
     "go": "go",
     "rust": "rust",
+    "csharp": "csharp",
+    "typescript": "typescript",
+    "ruby": "ruby",
+    "php": "php",
+    "R": "r",
+    "lua": "lua",
+    "perl": "perl",
+    "scala": "scala",
 }
 """SandboxFusion's language names -> the sandbox's."""
 RETRY_STATUS = 504
@@ -47,6 +55,16 @@ def add(app: FastAPI, front: Front, settings: SandboxFusionSettings) -> None:
             item = run_item(await body_of(request))
             (frame,) = await scored(request, front, [item], deadline_s=settings.queue_s)
             return Response(json_of(run_answer(frame)), media_type=JSON)
+        except (Later, EngineError) as error:
+            return busy(error, status=RETRY_STATUS)
+
+    @app.post(settings.prefix + "/run_jupyter", tags=["compat"])
+    async def run_jupyter(request: Request) -> Response:
+        """SandboxFusion: run cells of Python as a notebook does."""
+        try:
+            item = cells_item(await body_of(request))
+            (frame,) = await scored(request, front, [item], deadline_s=settings.queue_s)
+            return Response(json_of(cells_answer(frame)), media_type=JSON)
         except (Later, EngineError) as error:
             return busy(error, status=RETRY_STATUS)
 
@@ -72,14 +90,13 @@ def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
     files = body.get("files") or {}
     if not isinstance(code, str) or not isinstance(language, str) or not isinstance(files, dict):
         raise EnvelopeFault("invalid_body", "code and language must be strings, files an object")
-    if body.get("fetch_files"):
-        raise EnvelopeFault("invalid_body", "returning files is not supported", field="fetch_files")
     memory = body.get("memory_limit_MB")
     reference = {
         "language": LANGUAGES.get(language) or language,
         "stdin": body.get("stdin") or "",
         "wall_s": body.get("run_timeout", 10.0),
         "files": {name: content for name, content in files.items() if content is not None},
+        "fetch": body.get("fetch_files") or [],
     }
     if isinstance(memory, int) and memory > 0:
         reference["memory_mb"] = memory
@@ -99,14 +116,62 @@ def run_answer(frame: ResultFrame) -> dict[str, Any]:
     if not steps:
         return {"status": "SandboxError", **answer, "message": _why(frame)}
     for step in steps:
-        answer[f"{step['step']}_result"] = {
-            "status": "TimeLimitExceeded" if step["return_code"] is None else "Finished",
-            "execution_time": step["wall_s"],
-            "return_code": step["return_code"],
-            "stdout": step["stdout"],
-            "stderr": step["stderr"],
-        }
+        answer[f"{step['step']}_result"] = _ran(step)
+        answer["files"] = step.get("files", {})
     return {"status": "Success" if frame.reward == 1 else "Failed", **answer}
+
+
+def cells_item(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the item for a `/run_jupyter` request. Raises `EnvelopeFault`."""
+    cells, files = body.get("cells"), body.get("files") or {}
+    if not isinstance(cells, list) or not cells or not all(isinstance(cell, str) for cell in cells):
+        raise EnvelopeFault("invalid_body", "cells: at least one text", field="cells")
+    if body.get("kernel") not in (None, "python3"):
+        raise EnvelopeFault("invalid_body", "the kernel is python3", field="kernel")
+    if not isinstance(files, dict):
+        raise EnvelopeFault("invalid_body", "files: an object", field="files")
+    reference = {
+        "language": "python",
+        "wall_s": body.get("total_timeout", 45.0),
+        "cell_s": body.get("cell_timeout") or None,
+        "cells": cells,
+        "files": {name: content for name, content in files.items() if content is not None},
+        "fetch": body.get("fetch_files") or [],
+    }
+    return {"verifier": "sandbox_run", "completion": "", "reference": reference}
+
+
+def cells_answer(frame: ResultFrame) -> dict[str, Any]:
+    """Return the answer to a `/run_jupyter` request. Raises `Later`."""
+    steps = _steps(frame)
+    if not steps:
+        return {
+            "status": "SandboxError",
+            "message": _why(frame),
+            "executor_pod_name": None,
+            "driver": None,
+            "cells": [],
+            "files": {},
+        }
+    (step,) = steps
+    return {
+        "status": "Success" if frame.reward == 1 else "Failed",
+        "message": "",
+        "executor_pod_name": None,
+        "driver": _ran(step),
+        "cells": step["cells"],
+        "files": step["files"],
+    }
+
+
+def _ran(step: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "status": "TimeLimitExceeded" if step["return_code"] is None else "Finished",
+        "execution_time": step["wall_s"],
+        "return_code": step["return_code"],
+        "stdout": step["stdout"],
+        "stderr": step["stderr"],
+    }
 
 
 def submit_item(body: Mapping[str, Any]) -> dict[str, Any]:

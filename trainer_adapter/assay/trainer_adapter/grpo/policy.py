@@ -1,7 +1,7 @@
 """The policy: a causal model of transformers, its hidden states at the tokens that train, and its loss.
 
-What trains is fp32 (`dtype = bfloat16` runs the forward under autocast); logits, loss and optimizer are fp32. A head
-that is one matrix goes through the fused path; one that scales, caps or adds a bias goes through logits.
+Parameters that train are fp32 (`dtype = bfloat16` runs the forward under autocast), as are logits, loss and optimizer.
+A head that is one matrix uses the fused path; one that scales, caps or adds a bias uses the path over logits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.trainer_adapter.grpo.run.config import Lora, Model
 
 _SCALED_HEADS = ("final_logit_softcapping", "logit_scale", "logits_scaling")
 LOGP_TOKENS = 4096
-"""LossInputs whose logits exist at once where only log-probs are wanted."""
+"""Tokens whose logits exist at once where only log-probs are needed."""
 
 
 class Policy:
@@ -49,7 +49,7 @@ class Policy:
 
     @classmethod
     def load(cls, settings: Model) -> Policy:
-        """From a folder or a name. Raises `ConfigurationError`."""
+        """Load a model from a folder or a name. Raises ConfigurationError."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.utils import logging
 
@@ -70,7 +70,7 @@ class Policy:
         return cls(model, tokenizer, backend=settings.backend, autocast=settings.dtype == "bfloat16")
 
     def parameters(self) -> list[Any]:
-        """Those that train, in a fixed order."""
+        """Return the parameters that train, in a fixed order."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     @property
@@ -84,19 +84,19 @@ class Policy:
 
     @contextlib.contextmanager
     def precision(self) -> Iterator[None]:
-        """Autocast where the model runs in bfloat16."""
+        """Enter autocast where the model runs in bfloat16."""
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self._autocast):
             yield
 
     def hidden(self, batch: Batch) -> Tensor:
-        """Hidden states [N, H] from which the batch's tokens are predicted."""
+        """Return the hidden states [N, H] from which the batch's tokens are predicted."""
         with self.precision():
             out = self._decoder(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False)
         states = out.last_hidden_state
         return states.reshape(-1, states.shape[-1])[batch.positions]
 
     def loss(self, batch: Batch, inputs: LossInputs, spec: LossSpec, *, temperature: float) -> tuple[Tensor, Any]:
-        """The loss of a micro-batch and its `LossStats`."""
+        """Return the loss of a micro-batch (an fp32 scalar) and the figures of its tokens."""
         hidden = self.hidden(batch)
         if self._fused:
             return head_loss(
@@ -114,7 +114,7 @@ class Policy:
 
     @property
     def _compute(self) -> torch.dtype:
-        """The type of the operands of the head's product: that in which the model runs. The product itself is fp32."""
+        """Dtype of the operands of the head's matrix product, that of the forward. The product itself is fp32."""
         return torch.bfloat16 if self._autocast else self._head.weight.dtype
 
     def next_logits(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> tuple[Tensor, Any]:
@@ -128,7 +128,7 @@ class Policy:
         return self._logits(out.last_hidden_state[:, -1]), out[self._cache_argument]
 
     def _logits(self, hidden: Tensor) -> Tensor:
-        """fp32 logits of the head, with what the model does to them."""
+        """Return fp32 logits, scaled and capped as the model does."""
         if self._fused:
             return product32(hidden.to(self._compute), self._head.weight.to(self._compute).t())
         config = self._inner.config.get_text_config()
@@ -142,7 +142,7 @@ class Policy:
 
     @torch.no_grad()
     def logps(self, batch: Batch, *, temperature: float) -> Tensor:
-        """Log-probs of the batch's tokens, fp32."""
+        """Return the log-probs of the batch's tokens, fp32 [N]."""
         hidden = self.hidden(batch)
         parts = [
             token_logp(self._logits(part), tokens, temperature=temperature)[0]
@@ -151,7 +151,7 @@ class Policy:
         return torch.cat(parts) if parts else hidden.new_zeros(0)
 
     def reference(self, settings: Model) -> Policy:
-        """The frozen policy that KL is measured from: adapters off, a model of its own, or a copy of this one."""
+        """Return the frozen reference policy for the KL: adapters off, another model, or a copy of this one."""
         if settings.reference is not None:
             return Policy.load(settings.model_copy(update={"path": settings.reference, "lora": None})).frozen()
         if self.adapted:
@@ -159,17 +159,17 @@ class Policy:
         return Policy(copy.deepcopy(self.model), self.tokenizer, backend=self.backend, autocast=self._autocast).frozen()
 
     def frozen(self) -> Policy:
-        """Itself, without gradients."""
+        """Return this policy with its gradients switched off."""
         self.model.requires_grad_(False).eval()
         return self
 
     def save(self, folder: Path) -> None:
-        """The weights (safetensors; adapters alone where there are any) and the tokenizer."""
+        """Save the weights (safetensors; only the adapters, where there are any) and the tokenizer."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
     def restore(self, folder: Path) -> None:
-        """The weights of `save`, bit for bit."""
+        """Load the weights of `save`, bit for bit."""
         from safetensors.torch import load_file
 
         if self.adapted:
@@ -193,13 +193,13 @@ class _WithoutAdapters(Policy):
         self.__dict__.update(vars(policy))
 
     def logps(self, batch: Batch, *, temperature: float) -> Tensor:
-        """Log-probs with the adapters off."""
+        """Return the log-probs with the adapters off, fp32 [N]."""
         with self.model.disable_adapter():
             return super().logps(batch, temperature=temperature)
 
 
 def _device(name: str) -> torch.device:
-    """The device of a name. Raises `ConfigurationError` where there is none such here."""
+    """Return the device of a name. Raises ConfigurationError where this machine has none such."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -213,7 +213,7 @@ def _device(name: str) -> torch.device:
 
 
 def _stored(settings: Model) -> torch.dtype:
-    """fp32 for what trains; a base under adapters is frozen, and kept as it runs (peft keeps adapters in fp32)."""
+    """Return the dtype of stored parameters: fp32, or that of the forward for a frozen base under adapters."""
     frozen = settings.lora is not None and settings.dtype == "bfloat16"
     return torch.bfloat16 if frozen else torch.float32
 

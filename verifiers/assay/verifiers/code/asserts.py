@@ -1,8 +1,11 @@
 """Mode asserts: the row's test code runs in a jail T, the program in another, C; only values are relayed.
 
-T's word is the verdict, on a pipe that C never sees. T says that it is ready before it lets C start: until
-then a fault of T is the row's or ours, from then on T's death or overrun is C's doing. With `trust: low`,
-which only the row can say, both share a process, and the result is marked.
+T writes the verdict to a pipe that C never sees. T reports that it is ready before it lets C start: until then a
+fault of T is the row's or the sandbox's, from then on T's death or overrun counts as C's failure.
+
+A pass is confirmed: tests and program run once more in one process, as ordinary Python. That run can only take a
+pass away. It guards against differences between the relay and Python, not against malice (it could be forged).
+With `trust: low`, which only the row can say, both share a process from the start, and the result is marked.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from assay.contract.references.code import AssertsTest
-from assay.sandbox import Limits, RunResult, RunSpec, Status, Unavailable
+from assay.sandbox import CEILINGS, Limits, RunResult, RunSpec, Status, Unavailable
 from assay.sandbox.host.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
@@ -27,20 +30,31 @@ _REASONS = {
     "error": "runtime_error",
     "gone": "runtime_error",
     "exit": "wrong_output",
+    "not_transferable": "not_transferable",
 }
+UNCONFIRMED = "unconfirmed"
+"""Reason of a test that passed in two jails and failed in one."""
 _SOLUTION = {"name": "solution.py", "files": [["solution.py", 0o644, 0]], "source": 0}
 
 
 def run(candidacy: Candidacy) -> list[TestOutcome]:
     """The outcomes of the units in order, fewer after an early stop."""
     reference = candidacy.spec.reference
-    run_unit = _together if reference.trust == "low" else _apart
-    tests = [partial(_unit, candidacy, test, run_unit) for test in reference.tests if isinstance(test, AssertsTest)]
+    tests = [partial(_scored, candidacy, test) for test in reference.tests if isinstance(test, AssertsTest)]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
-def _unit(candidacy: Candidacy, test: AssertsTest, run_unit: Any) -> TestOutcome:
-    program, told = run_unit(candidacy, test.test_code.encode("utf-8", "surrogatepass"))
+def _scored(candidacy: Candidacy, test: AssertsTest) -> TestOutcome:
+    test_code = test.test_code.encode("utf-8", "surrogatepass")
+    if candidacy.spec.reference.trust == "low":
+        return _outcome(test, *_together(candidacy, test_code, candidacy.limits))
+    outcome = _outcome(test, *_apart(candidacy, test_code))
+    if outcome.passed and candidacy.confirm and not _confirmed(candidacy, test_code):
+        return TestOutcome(status=UNCONFIRMED, run=outcome.run)
+    return outcome
+
+
+def _outcome(test: AssertsTest, program: RunResult, told: bytes) -> TestOutcome:
     verdict = _parse(told)
     if not told.startswith(_READY):
         _refuse(verdict)
@@ -54,6 +68,28 @@ def _unit(candidacy: Candidacy, test: AssertsTest, run_unit: Any) -> TestOutcome
     if test.assertions is not None and verdict.get("count") != test.assertions:
         return TestOutcome(status="wrong_output", run=program, flags=("tampering:assertion_count",))
     return TestOutcome(status=PASSED, run=program)
+
+
+def _confirmed(candidacy: Candidacy, test_code: bytes) -> bool:
+    """Return whether tests and program also pass in one process; a failure is repeated once."""
+    return any(_passes_together(candidacy, test_code) for _ in range(2))
+
+
+def _passes_together(candidacy: Candidacy, test_code: bytes) -> bool:
+    result, told = _together(candidacy, test_code, _limits_of_both(candidacy.limits))
+    return result.ok and _parse(told).get("passed") is True
+
+
+def _limits_of_both(limits: Limits) -> Limits:
+    """Limits of a run that does the work of both jails: their sum, up to the ceilings."""
+    program, tests = _limits_of_program(limits), _limits_of_tests(limits)
+    return replace(
+        program,
+        wall_s=min(CEILINGS.wall_s, program.wall_s + tests.wall_s),
+        cpu_s=min(CEILINGS.cpu_seconds, program.cpu_seconds + tests.cpu_seconds),
+        memory_mb=min(CEILINGS.memory_mb, program.memory_mb + tests.memory_mb),
+        processes=min(CEILINGS.processes, program.processes + tests.processes),
+    )
 
 
 def _refuse(verdict: dict[str, Any]) -> None:
@@ -126,14 +162,14 @@ def _limits_of_tests(limits: Limits) -> Limits:
     return replace(base, wall_s=min(60.0, limits.wall_s + _T_EXTRA_S), memory_mb=max(base.memory_mb, limits.memory_mb))
 
 
-def _together(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
-    """`trust: low`: tests and program in one process."""
+def _together(candidacy: Candidacy, test_code: bytes, limits: Limits) -> tuple[RunResult, bytes]:
+    """Run tests and program in one process."""
     head = {**_SOLUTION, "low_trust": True}
     spec = RunSpec(
         action="tests",
         head=head,
         blobs=[test_code, candidacy.source],
-        limits=candidacy.limits,
+        limits=limits,
         outputs=1,
         environment=candidacy.spec.reference.env,
         owner=candidacy.owner,

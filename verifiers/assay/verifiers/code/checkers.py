@@ -23,17 +23,34 @@ _RIGHT, _WRONG = {0}, {1, 2, 7}
 _FILES = ("input.txt", "output.txt", "answer.txt")
 
 
-def require_healthy(candidacy: Candidacy, checker: CheckerProgram) -> None:
-    """Run the checker on the row's reference answers, once. Raises `InvalidReference` if it crashes there.
+def require_healthy(candidacy: Candidacy) -> None:
+    """Try the row's checker or interactor, once per reference. Raises `InvalidReference` if it is of no use.
 
-    An empty expectation is no answer to try: where there is a checker, tests need none (contract, `checker`).
+    Python ones must define their function. A checker must not crash on the reference answers. An empty expectation
+    is no answer to try: where there is a checker, tests need none (contract, `checker`).
     """
-    health = candidacy.spec.health
+    health, reference = candidacy.spec.health, candidacy.spec.reference
     if "checker" not in health:
-        tests = candidacy.spec.reference.tests
-        health["checker"] = all(_healthy(candidacy, checker, test) for test in tests if isinstance(test, StdioTest))
+        health["checker"] = _all_healthy(candidacy)
     if not health["checker"]:
-        raise InvalidReference("the checker fails on the reference answer", field="checker")
+        field = "checker" if reference.checker is not None else "interactor"
+        raise InvalidReference(f"the {field} lacks its function or fails on the reference answer", field=field)
+
+
+def _all_healthy(candidacy: Candidacy) -> bool:
+    reference = candidacy.spec.reference
+    for action, checker in (("check", reference.checker), ("interact", reference.interactor)):
+        if checker is not None and checker.protocol == "python" and not _defines(candidacy, action, checker):
+            return False
+    if reference.checker is None:
+        return True
+    tests = [test for test in reference.tests if isinstance(test, StdioTest)]
+    return all(_healthy(candidacy, reference.checker, test) for test in tests)
+
+
+def _defines(candidacy: Candidacy, action: str, checker: CheckerProgram) -> bool:
+    probe = replace(_python_checker(candidacy, action, checker, []), head={"probe": True})
+    return any(_word(checker, candidacy.slot.run(probe)) is True for _ in range(2))
 
 
 def _healthy(candidacy: Candidacy, checker: CheckerProgram, test: StdioTest) -> bool:

@@ -27,6 +27,15 @@ _TAGS = {
     "java": {"java"},
     "go": {"go", "golang"},
     "rust": {"rust", "rs"},
+    "csharp": {"csharp", "cs", "c#"},
+    "typescript": {"typescript", "ts"},
+    "ruby": {"ruby", "rb"},
+    "php": {"php"},
+    "r": {"r", "rscript"},
+    "lua": {"lua"},
+    "perl": {"perl", "pl"},
+    "kotlin": {"kotlin", "kt", "kts"},
+    "scala": {"scala"},
 }
 _OTHER_TAGS = """
 text txt plaintext plain output input stdin stdout console json yaml xml html css markdown md diff latex tex

@@ -22,6 +22,8 @@ class Candidacy:
     compiled: Compiled
     limits: Limits
     owner: str
+    confirm: bool = True
+    """Whether a pass of `asserts` must also be a pass in one process."""
 
     @property
     def source(self) -> bytes:

@@ -29,8 +29,8 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
         together, runner.code = shared.stdio(candidacy)
         if together is not None and tests[shared.chosen(candidacy)]().passed:
             return together
-    if reference.checker is not None:
-        checkers.require_healthy(candidacy, reference.checker)
+    if reference.checker is not None or reference.interactor is not None:
+        checkers.require_healthy(candidacy)
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 

@@ -52,8 +52,10 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
     budget: ClassVar[Budget] = Budget(prepare_cpu_s=5.0, verify_cpu_s=60.0)
     sandboxed: ClassVar[bool] = True
 
-    def __init__(self, open_slot: Callable[[], Slot] = slot) -> None:
+    def __init__(self, open_slot: Callable[[], Slot] = slot, *, confirm: bool = True) -> None:
+        """`confirm=False` leaves out the confirmation run of `asserts`, to measure what it costs and changes."""
         self._open_slot = open_slot
+        self._confirm = confirm
 
     def prepare(self, reference: CodeReference) -> Spec:
         """Check the reference. Raises `InvalidReference`."""
@@ -63,6 +65,8 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
         judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S  # its health too
         per_test = 4 * spec.limits.wall_s + judging
+        if spec.reference.mode == "asserts":  # and twice in one process, with the limits of both jails
+            per_test += 4 * (2 * spec.limits.wall_s + judging)
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
@@ -88,11 +92,13 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         if not where.isolated:
             marks.append("isolation:none")
         try:
-            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner)
+            compiled = compile_program(where, where.toolchain(reference.language), source, owner=owner, limits=limits)
         except CompileFailed as failure:
             outcomes = [TestOutcome(status="compile_error", run=failure.result)]
         else:
-            candidacy = Candidacy(spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner)
+            candidacy = Candidacy(
+                spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner, confirm=self._confirm
+            )
             outcomes = _MODES[reference.mode](candidacy)
         return verdict_of(
             outcomes,

@@ -1,4 +1,7 @@
-"""One end of a pair of pipes that carries JSON lines. What is no message, or an end, is the other end's death."""
+"""One end of a pair of pipes that carries JSON lines.
+
+At end of file, or at a line that is no message, the other end counts as gone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ MAX_MESSAGE_BYTES = 16 << 20
 
 
 class PeerGone(BaseException):
-    """The other end closed its pipe, or sent what is no message. No test code may catch it by mistake."""
+    """The other end closed its pipe or sent a malformed message. A `BaseException`, so that tests do not catch it."""
 
 
 class Channel:
@@ -21,16 +24,20 @@ class Channel:
         self._read_fd, self._write_fd = read_fd, write_fd
         self._buffer = b""
         self.gone = False
-        """The other end has died or sent junk; whoever caught the exception, this stays."""
+        """The other end is gone; stays set even if something caught the exception."""
 
     def lose(self, why: str) -> PeerGone:
-        """Note that the other end is gone; returns what to raise."""
+        """Mark the other end as gone; returns the exception to raise."""
         self.gone = True
         return PeerGone(why)
 
     def send(self, message: Any) -> None:
         """Write one message. Raises `PeerGone`."""
-        view = memoryview(codec.json_dumps(message).encode() + b"\n")
+        self.write(pack(message))
+
+    def write(self, line: bytes) -> None:
+        """Write a packed message. Raises `PeerGone`."""
+        view = memoryview(line)
         try:
             while view:
                 view = view[os.write(self._write_fd, view) :]
@@ -54,3 +61,11 @@ class Channel:
         if not isinstance(message, dict):
             raise self.lose("not a message")
         return message
+
+
+def pack(message: Any) -> bytes:
+    """Return a message as one line. Raises `codec.TooLarge`."""
+    line = codec.json_dumps(message).encode() + b"\n"
+    if len(line) > MAX_MESSAGE_BYTES:
+        raise codec.TooLarge("a message too large to cross")
+    return line

@@ -25,13 +25,16 @@ def encode(error: BaseException, peer: Any, depth: int = 0) -> dict[str, Any]:
     form: dict[str, Any] = {
         "class": peer.name_of_class(kind),
         "names": stdtypes.exception_names(kind),
-        "args": peer.encode(_arguments(error)),
+        "args": [peer.encode(item) for item in _arguments(error)],
         "attrs": {key: peer.encode(item) for key, item in public.items()},
     }
     if peer.trusting:
         form["text"] = peer.encode(_text(error))
         if kind in peer.exported:
             form["h"] = peer.keep(error)
+    notes = getattr(error, "__notes__", None)
+    if isinstance(notes, list) and all(type(note) is str for note in notes):
+        form["notes"] = [note[:_MAX_TEXT] for note in notes[:100]]
     if depth < _MAX_DEPTH and isinstance(error, _Group):
         form["group"] = [encode(member, peer, depth + 1) for member in error.exceptions[:100]]
     if depth < _MAX_DEPTH and error.__cause__ is not None:
@@ -64,6 +67,8 @@ def build(body: Any, peer: Any, depth: int = 0) -> BaseException:
         error = _make(_speaking(kind), arguments if isinstance(arguments, list) else [], body, peer, depth)
         error.__assay_text__ = text  # type: ignore[attr-defined]
     _add_attributes(error, body, peer)
+    for note in body.get("notes", ()):
+        error.add_note(str(note))
     if depth < _MAX_DEPTH and isinstance(body.get("cause"), dict):
         error.__cause__ = build(body["cause"], peer, depth + 1)
     return error
@@ -72,11 +77,12 @@ def build(body: Any, peer: Any, depth: int = 0) -> BaseException:
 def _kind(body: Any, peer: Any) -> type[BaseException]:
     kind = peer.class_named(body.get("class"))
     if isinstance(kind, type) and issubclass(kind, Exception):
-        return kind
+        return kind if peer.trusting else peer.stand_ins.raised(kind)
     names = body.get("names")
     if names and names[0] == ["builtins", "SystemExit"] and not peer.trusting:
         return SystemExit
-    return stdtypes.resolve_exception(names)
+    kind = stdtypes.resolve_exception(names)
+    return kind if peer.trusting else peer.stand_ins.raised(kind)
 
 
 def _make(kind: type[BaseException], arguments: list[Any], body: Any, peer: Any, depth: int) -> BaseException:
@@ -121,6 +127,6 @@ def remote_class(name: str, bases: tuple[type, ...], peer: Any) -> type:
         handle = self.__dict__.get("__assay_handle__")
         if handle is None or wanted.startswith("_"):
             raise AttributeError(wanted)
-        return peer.ask({"q": "get", "h": handle, "n": wanted})
+        return peer.ask("get", wanted, handle)
 
     return type(name, bases, {"__getattr__": attribute, "__assay_peer__": peer})

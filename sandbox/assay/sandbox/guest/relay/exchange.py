@@ -1,10 +1,10 @@
-"""How values of tests and program become messages: by content where they are plain, else as handles.
+"""How values of tests and program become messages: by content, as a mirrored container, or as a handle.
 
-For a handle the other end holds a proxy (`proxies`):
+Mutable containers cross by number (`mirror`). For a handle the other end holds a proxy (`proxies`):
     fn function   it iterator   gen generator   ag asynchronous generator   co coroutine
     cls class   obj instance of an exported class   th any other object of the program   op … of the tests
-A container that is an attribute of an object or a global of the program is *live*: each end keeps its copy and
-what either changes is told with the next message. T makes handles for what the test code made alone.
+    val instance of a class of the program that is a subclass of a plain type: its content crosses too (`plain`)
+The tests' end makes handles only for what the test code made itself (`ownership`).
 """
 
 from __future__ import annotations
@@ -13,57 +13,62 @@ import builtins
 import collections.abc
 import functools
 import importlib
-import io
 import types
 from typing import Any, cast
 
-from assay.sandbox.guest.relay import exceptions, proxies
+from assay.sandbox.guest.relay import exceptions, plain, proxies
 from assay.sandbox.guest.relay.channel import Channel
-from assay.sandbox.guest.relay.mutable import MUTABLE, refill
+from assay.sandbox.guest.relay.mirror import Mirror, name_of
+from assay.sandbox.guest.relay.ownership import SHARED_TYPES, builtin_named, is_own, may_be_called, shared_type_name
 from assay.sandbox.guest.relay.proxies import Remote, RemoteObject, RemoteThing, RemoteType
+from assay.sandbox.guest.relay.standins import StandIns
 from assay.sandbox.guest.values import codec, stdtypes
 
 _MAX_HANDLES = 100_000
-_MAX_LIVE, _MAX_LIVE_ITEMS = 64, 256
-TESTS_FILE = "<tests>"
-"""The file name of code that is the tests' own."""
 _PLAIN = frozenset({list, tuple, dict, set, frozenset, str, int, float, bytes, bytearray, complex})
 
 
 class Exchange(Channel):
-    """Encodes and decodes. `exported` maps classes whose instances the other end may use to their names."""
+    """Encodes and decodes values of one end.
+
+    `trusting`: whether requests of the other end are served in full; the tests' end serves calls only.
+    `own_module`: module of the classes whose instances this end offers.
+    """
 
     def __init__(self, read_fd: int, write_fd: int, *, trusting: bool, own_module: str) -> None:
         super().__init__(read_fd, write_fd)
         self.trusting = trusting
-        """Whether requests of the other end are served in full; the tests' end serves calls only."""
         self._own_module = own_module
-        """Module of the classes whose instances the tests' end offers."""
         self.exported: dict[type, str] = {}
+        """Classes whose instances the other end may use, with their names."""
+        self.failed = False
+        """An assertion of the tests failed and its exception went through the program, which may have hidden it."""
+        self.untransferable: str | None = None
+        """What could not cross: its class and why the value is of no use at the other end."""
+        self.mirror = Mirror(self.encode, self.decode, sign=-1 if trusting else 1)
+        self.stand_ins = StandIns()
         self._objects: dict[int, Any] = {}
         self._handles: dict[int, int] = {}
         self._proxies: dict[int, Any] = {}
         self._classes: dict[str, Any] = {}
         self._numbers: dict[type, int] = {}
         """Handles of the other end's classes that have a proxy here."""
-        self._arguments: list[Any] = []
-        self.failed = False
-        """An assertion of the tests failed and its exception went through the program, which may have hidden it."""
-        self._live: dict[int, tuple[Any, Any]] = {}
-        """Live containers by handle (negative: the other end's), each with the form it last had on both ends."""
 
     # -- to the other end ----------------------------------------
 
     def encode(self, value: Any) -> Any:
-        """The form of any value: by content, or as a handle."""
-        return codec.Encoder(self._handle_of).encode(value)
+        """Return the form of any value. Raises `codec.TooLarge`."""
+        name = name_of(value)
+        if name is not None:
+            return self.mirror.form_of(value, name)
+        return _Encoder(self).encode(value)
 
     def encode_function(self, function: Any) -> Any:
-        """The form of a function of this end that the other may call."""
+        """Return the form of a function of this end that the other may call."""
         return self._make_handle(function, "fn")
 
     def keep(self, value: Any) -> int:
-        """A handle for an object of this end."""
+        """Return a handle for an object of this end. Raises `codec.TooLarge`."""
         number = self._handles.get(id(value))
         if number is None:
             if len(self._objects) > _MAX_HANDLES:
@@ -73,29 +78,58 @@ class Exchange(Channel):
         return number
 
     def name_of_class(self, kind: type) -> str | None:
-        """The name by which both ends know an exception class, or None."""
+        """Return the name by which both ends know an exception class, or None."""
         return self.exported.get(kind) or next((n for n, cls in self._classes.items() if cls is kind), None)
 
     def note_failure(self, error: BaseException) -> None:
-        """Take note of a failed assertion that leaves the tests' end."""
+        """Note a failed assertion that leaves the tests' end."""
         if isinstance(error, AssertionError) and not self.trusting:
             self.failed = True
 
-    def _handle_of(self, value: Any) -> Any:
-        kind = type(value)
+    def handle_of(self, value: Any) -> Any:
+        """Return the form of a value of no plain type, or None: by content."""
+        kind: Any = type(value)
         if kind is RemoteType or issubclass(kind, Remote):
             return {"k": value._handle}
-        if not self.trusting:
-            return self._form_in_tests(value)
-        if kind in self.exported:
-            return self._make_handle(value, "obj", self.exported[kind])
+        form = self._form_in_program(value) if self.trusting else self._form_in_tests(value)
+        if form is None and not _PLAIN & set(kind.__mro__):
+            self.untransferable = self.untransferable or kind.__qualname__
+        return form
+
+    def _form_in_program(self, value: Any) -> Any:
+        """Return the form of a value of the program."""
+        kind: Any = type(value)
+        if isinstance(value, BaseException):
+            return {"E": exceptions.encode(value, self)}
+        if kind in self.exported or self._is_own_plain(kind):
+            return self._form_of_instance(value, self.exported.get(kind, ""))
         if isinstance(value, type) and value in self.exported:
             return self._make_handle(value, "cls", self.exported[value])
+        if isinstance(value, types.BuiltinFunctionType) and stdtypes.builtin_name(value):
+            try:
+                builtin_named(value.__name__)
+            except ValueError:
+                return self._make_handle(value, "fn")
         return self._plain_form(value) or self._handle_unless_plain(value, "th")
 
+    def _is_own_plain(self, kind: Any) -> bool:
+        """Return whether a class is the program's and a subclass of a plain type, but no mere namedtuple."""
+        own = kind.__module__ == self._own_module and plain.base_of(kind) is not None
+        return own and not stdtypes.is_namedtuple(kind)
+
+    def _form_of_instance(self, value: Any, label: str) -> Any:
+        kind: Any = type(value)
+        base = plain.base_of(kind)
+        if base is None:
+            return self._make_handle(value, "obj", label)
+        known = self.mirror.knows(value)
+        content = [] if known else [self.encode(part) for part in plain.content_of(value, base)]
+        number = self.mirror.adopt(value, base.__name__) if base in plain.MUTABLE else 0
+        offer = [base.__name__, plain.own_names(kind, base), kind.__name__, number]
+        return {"h": [self.keep(value), "val", label, "0", content, offer]}
+
     def _form_in_tests(self, value: Any) -> Any:
-        """A form of a value of the tests: a handle only for what is theirs, never for their surroundings."""
-        kind = type(value)
+        """Return the form of a value of the tests: a handle only for what is theirs, never for their surroundings."""
         if isinstance(value, type) and value in self._numbers:
             return {"k": self._numbers[value]}
         if isinstance(value, BaseException):
@@ -103,14 +137,14 @@ class Exchange(Channel):
                 self.note_failure(value)
             return {"E": exceptions.encode(value, self)}
         if is_own(value, self._own_module):
-            return self._make_handle(value, "obj", kind.__name__)
+            return self._make_handle(value, "obj", type(value).__name__)
         if (path := stdtypes.library_name(value)) is not None:
             return self._plain_form(value) or {"P": path}
         if (form := self._plain_form(value)) is not None:
             return form
         if isinstance(value, (types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)):
             return None
-        if callable(value) and not _may_be_called(value, self._own_module):
+        if callable(value) and not may_be_called(value, self._own_module):
             return None
         return self._handle_unless_plain(value, "op")
 
@@ -128,18 +162,20 @@ class Exchange(Channel):
 
     def _make_handle(self, value: Any, sort: str, name: str = "") -> Any:
         body, kind = [self.keep(value), sort, name], cast(Any, type(value))
+        if sort == "fn":
+            body[2] = "function" if isinstance(value, types.FunctionType) else ""
         if sort in ("th", "obj"):
-            body.append(proxies.operations_of(kind))
+            body += [proxies.operations_of(kind), shared_type_name(value)]
         return {"h": body}
 
     # -- from the other end ----------------------------------------
 
     def decode(self, form: Any) -> Any:
-        """The value of a form, with proxies for handles. Raises `codec.Malformed`."""
+        """Return the value of a form, with proxies for handles. Raises `codec.Malformed`."""
         return codec.decode(form, self._resolve)
 
     def class_named(self, name: Any) -> Any:
-        """The class that both ends know by that name, or None."""
+        """Return the class that both ends know by that name, or None."""
         if not isinstance(name, str):
             return None
         if name in self._classes:
@@ -148,6 +184,8 @@ class Exchange(Channel):
 
     def _resolve(self, tag: str, body: Any) -> Any:
         try:
+            if tag == "m":
+                return self.mirror.value_of(body)
             if tag in ("D", "n"):
                 return stdtypes.decode_value(tag, body, self.decode)
             if tag == "B":
@@ -155,116 +193,108 @@ class Exchange(Channel):
             if tag == "P" and self.trusting:
                 module = importlib.import_module(body[0])
                 return getattr(module, body[1]) if len(body) > 1 else module
-            if tag == "E" and self.trusting:
+            if tag == "E":
                 return exceptions.build(body, self)
             if tag == "k":
                 return self._objects[body]
-            if tag == "a":
-                return self._arguments[body]
             if tag == "h":
                 return self._proxy(*body)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise codec.Malformed("unknown object") from error
         raise codec.Malformed("unknown tag")
 
     def _builtin(self, name: Any) -> Any:
         if self.trusting and isinstance(name, str):
             return getattr(builtins, name)
-        return stdtypes.builtin_type(name)
+        return self.stand_ins.of(builtin_named(name))
 
-    def _proxy(self, number: int, sort: str, name: str, operations: str = "0") -> Any:
+    def _proxy(self, number: int, sort: str, name: str, operations: str = "0", *more: Any) -> Any:
         if sort == "co":
             return self._await(number)
         if number not in self._proxies:
-            self._proxies[number] = self._new_proxy(number, sort, name, operations)
+            self._proxies[number] = self._new_proxy(number, sort, name, operations, *more)
         return self._proxies[number]
 
-    def _new_proxy(self, number: int, sort: str, name: str, operations: str) -> Any:
+    def _new_proxy(self, number: int, sort: str, name: str, operations: str, *more: Any) -> Any:
         if sort == "cls":
             return self._classes[name]
-        kind = _PROXIES.get(sort) or (None if self.trusting else self._classes.get(name))
-        if not (isinstance(kind, type) and issubclass(kind, Remote)):
-            kind = proxies.shaped(RemoteObject if self.trusting else RemoteThing, operations)
-        proxy: Any = object.__new__(kind)
+        if sort == "val":
+            content, (base, own, label, mirrored) = more
+            proxy = plain.make(base, [self.decode(form) for form in content], own, label, self._classes.get(name))
+            if mirrored:
+                self.mirror.accept(mirrored, proxy, base)
+        else:
+            proxy = self._new_plain_proxy(sort, name, operations, *more)
         object.__setattr__(proxy, "_peer", self)
         object.__setattr__(proxy, "_handle", number)
         return proxy
 
-    async def _await(self, number: int) -> Any:
-        return self.ask({"q": "await", "h": number, "n": ""})
+    def _new_plain_proxy(self, sort: str, name: str, operations: str, shared: Any = "") -> Any:
+        kind = _PROXIES.get(sort) or (None if self.trusting else self._classes.get(name))
+        if not (isinstance(kind, type) and issubclass(kind, Remote)):
+            kind = proxies.shaped(RemoteObject if self.trusting else RemoteThing, operations)
+        proxy: Any = object.__new__(kind)
+        if sort == "fn":
+            object.__setattr__(proxy, "_is_function", name == "function")
+        elif shared in SHARED_TYPES:
+            object.__setattr__(proxy, "_shared_type", SHARED_TYPES[shared])
+        return proxy
 
-    def ask(self, request: Any, arguments: Any = ()) -> Any:
+    async def _await(self, number: int) -> Any:
+        return self.ask("await", "", number)
+
+    def ask(self, what: str, name: str, handle: int, args: Any = (), keywords: Any = None) -> Any:
         """Send a request and return or raise its answer (see `relay`)."""
         raise NotImplementedError
 
-    def import_class(self, name: str, number: int, bases: list[str], exception: Any, operations: str = "0") -> Any:
-        """Make the proxy of an exported class of the other end (for exceptions: a class of our own)."""
-        parents = [self._classes[base] for base in bases if base in self._classes]
-        if exception is not None:
-            found = tuple(parents) or (stdtypes.resolve_exception(exception),)
+    def import_class(self, offer: Any) -> Any:
+        """Make the proxy of an exported class of the other end (for exceptions: a class of this end)."""
+        number, _, label = offer["class"]
+        name = str(label)
+        parents = [self._classes[base] for base in offer["bases"] if base in self._classes]
+        if offer["raised"] is not None:
+            found = tuple(parents) or (stdtypes.resolve_exception(offer["raised"]),)
             self._classes[name] = exceptions.remote_class(name, found, self)
         else:
-            body = {"_peer": self, "_handle": number, **proxies.methods_for(operations, named=True)}
-            self._classes[name] = RemoteType(name, tuple(parents) or (RemoteObject,), body)
+            body = {"_peer": self, "_handle": number, "__doc__": _text_or_none(offer.get("doc"))}
+            self._classes[name] = self._imported(name, parents, offer, body)
         self._numbers[self._classes[name]] = number
         return self._classes[name]
 
-    # -- live containers ----------------------------------------
-
-    def offer_live(self, value: Any) -> int | None:
-        """The handle of a container of this end that the other may change, or None."""
-        if type(value) not in MUTABLE or len(value) > _MAX_LIVE_ITEMS:
-            return None
-        number = self.keep(value)
-        if number not in self._live and len(self._live) >= _MAX_LIVE:
-            return None
-        self._live[number] = (value, self.encode(value))
-        return number
-
-    def accept_live(self, number: Any, value: Any) -> Any:
-        """Our copy of a live container of the other end: always the same one."""
-        if type(number) is not int or type(value) not in MUTABLE:
-            return value
-        if -number in self._live:
-            value = refill(self._live[-number][0], value)
-        elif len(self._live) >= _MAX_LIVE:
-            return value
-        self._live[-number] = (value, self.encode(value))
-        return value
-
-    def changes(self) -> list[Any]:
-        """What live containers have become here since the last message."""
-        changed = []
-        for number, (value, form) in list(self._live.items()):
-            try:
-                now = self.encode(value)
-            except codec.TooLarge:  # it holds itself by now, or too much: from here on each end has its own
-                del self._live[number]
-                continue
-            if now != form:
-                self._live[number] = (value, now)
-                changed.append([-number, now])
-        return changed
-
-    def apply(self, changed: Any) -> None:
-        """Take over what live containers have become at the other end. Raises `codec.Malformed`."""
-        for number, form in changed:
-            if number in self._live:
-                value = self._live[number][0]
-                refill(value, self.decode(form))
-                self._live[number] = (value, self.encode(value))
+    def _imported(self, name: str, parents: list[Any], offer: Any, body: dict[str, Any]) -> Any:
+        if offer.get("plain") is not None:
+            base, own = offer["plain"]
+            return plain.class_of(name, base, own, tuple(parents), body)
+        body.update(proxies.methods_for(offer["operations"], named=True))
+        return RemoteType(name, tuple(parents) or (RemoteObject,), body)
 
 
-def is_own(value: Any, own_module: str) -> bool:
-    """Whether an object is one that test code made for the program to use: of its own classes, or a text file."""
-    kind = type(value)
-    return kind.__module__ == own_module or kind in (io.StringIO, io.BytesIO)
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+class _Encoder(codec.Encoder):
+    """Encodes a value, with mirrored containers by number wherever they are in it."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__(exchange.handle_of)
+        self._exchange = exchange
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """See `codec.Encoder`."""
+        name = name_of(value)
+        if name is not None:
+            return self._exchange.mirror.form_of(value, name)
+        return super().encode(value, depth)
 
 
 _PROXIES: dict[str, Any] = {
-    "fn": proxies.RemoteFunction, "it": proxies.RemoteIterator, "gen": proxies.RemoteGenerator,
-    "ag": proxies.RemoteAsyncIterator, "op": proxies.RemoteOpaque,
-}  # fmt: skip
+    "fn": proxies.RemoteFunction,
+    "it": proxies.RemoteIterator,
+    "gen": proxies.RemoteGenerator,
+    "ag": proxies.RemoteAsyncIterator,
+    "op": proxies.RemoteOpaque,
+}
 
 
 def _sort(value: Any, other: str) -> str:
@@ -284,25 +314,13 @@ def _sort(value: Any, other: str) -> str:
 
 
 _FUNCTIONS = (
-    types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType,
-    types.WrapperDescriptorType, types.MethodDescriptorType, functools.partial, type(functools.lru_cache(_sort)),
-)  # fmt: skip
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    functools.partial,
+    type(functools.lru_cache(_sort)),
+)
 """What is a function and nothing more: other callable objects keep their attributes and operators."""
-_MADE_BY_TESTS = frozenset({"functools", "operator", "_operator", "unittest", "numpy"})
-"""Modules whose callable objects test code makes and hands over: `partial`, `itemgetter`, `Mock`, ufuncs."""
-
-
-def _may_be_called(value: Any, own_module: str) -> bool:
-    """Whether the tests may hand a callable to the program: functions, classes and objects of theirs."""
-    if isinstance(value, types.FunctionType):
-        inner = getattr(value, "__wrapped__", value)
-        return isinstance(inner, types.FunctionType) and inner.__code__.co_filename == TESTS_FILE
-    if isinstance(value, types.MethodType):
-        return _may_be_called(value.__func__, own_module)
-    if isinstance(value, types.BuiltinMethodType):
-        return not isinstance(value.__self__, (types.ModuleType, type, type(None)))
-    if isinstance(value, type):
-        return value.__module__ == own_module
-    if isinstance(value, type(functools.lru_cache(_sort))):
-        return _may_be_called(value.__wrapped__, own_module)
-    return type(value).__module__.partition(".")[0] in _MADE_BY_TESTS | {own_module}

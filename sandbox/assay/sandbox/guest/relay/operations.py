@@ -9,10 +9,9 @@ import copy
 import dataclasses
 import inspect
 import operator
+import os
 from collections.abc import Callable
 from typing import Any
-
-from assay.sandbox.guest.values import codec
 
 
 def unsupported(*_: Any) -> Any:
@@ -28,7 +27,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "len": len, "bool": bool, "str": str, "repr": repr, "hash": hash, "int": int, "float": float,
     "complex": complex, "abs": abs, "round": round, "iter": iter, "next": next, "reversed": reversed,
     "format": format, "call": lambda target, *args, **keywords: target(*args, **keywords),
-    "dir": dir, "bytes": bytes, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
+    "dir": dir, "bytes": bytes, "fspath": os.fspath, "fields": dataclasses.fields,
+    "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
     "enter": lambda target: type(target).__enter__(target),
     "exit": lambda target, error: type(target).__exit__(target, error and type(error), error, None),
     "contains": operator.contains, "getitem": operator.getitem, "setitem": operator.setitem,
@@ -38,7 +38,6 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "copy": copy.copy, "deepcopy": copy.deepcopy, "asdict": dataclasses.asdict, "astuple": dataclasses.astuple,
     "replace": lambda target, **changes: dataclasses.replace(target, **changes),
     "is_dataclass": dataclasses.is_dataclass,
-    "content": lambda target: codec.decode(codec.Encoder().encode(target)),
     "signature": lambda target: [
         [each.name, int(each.kind), each.default is not each.empty, repr(each.default)]
         for each in inspect.signature(target).parameters.values()
@@ -63,11 +62,25 @@ for _name in _BINARY:
     OPERATIONS[_name] = getattr(operator, _name)
     OPERATIONS["r" + _name] = _reflected(getattr(operator, _name))
     OPERATIONS["i" + _name] = getattr(operator, "i" + _name.rstrip("_"))
-METADATA = ("__name__", "__qualname__", "__doc__", "__annotations__")
-"""What a function says of itself; each end tells the other."""
-NAMED = ("copy", "deepcopy", "asdict", "astuple", "replace", "is_dataclass", "signature", "content")
+OPERATIONS["send"] = lambda generator, value: generator.send(value)
+OPERATIONS["throw"] = lambda generator, error: generator.throw(error)
+OPERATIONS["pow"] = pow  # with three arguments too, which `operator.pow` does not take
+METADATA = (
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__annotations__",
+    "__module__",
+    "__defaults__",
+    "__kwdefaults__",
+    "__code__",
+    "__wrapped__",
+    "__dict__",
+)
+"""Attributes of functions that each end tells the other; of them the tests' end gives only those in `TOLD`."""
+TOLD = ("__name__", "__qualname__", "__doc__", "__annotations__")
+NAMED = ("copy", "deepcopy", "asdict", "astuple", "replace", "is_dataclass", "fields", "signature")
 """Operations that are asked for by name: of the program's objects, never of the tests'."""
-PLAIN = frozenset({int, float, complex, str, bytes, list, tuple, dict, set, frozenset})
 
 
 def special(name: str) -> str:

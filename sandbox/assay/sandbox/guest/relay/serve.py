@@ -10,12 +10,11 @@ import os
 import sys
 from typing import Any
 
-from assay.sandbox.guest.relay import proxies, relay, sideeffects
+from assay.sandbox.guest.relay import plain, proxies, relay, sideeffects
 from assay.sandbox.guest.values import codec, stdtypes
 from assay.sandbox.guest.zygote import calls, program
 
 READ_FD, WRITE_FD = 3, 4
-_SCALARS = (int, float, str, bool, type(None), tuple, bytes)
 Head = dict[str, Any]
 
 
@@ -37,11 +36,11 @@ def run(head: Head, blobs: list[bytes]) -> int:
     recorder.take()  # what the program does while it is imported, no test sees
     names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
     offered = {name: names[name] for name in wanted if name in names}
-    peer.send({"names": _offers(peer, offered)})
+    peer.write(peer.composed({}, lambda message: message.update(names=_offers(peer, offered))))
     peer.globals = _Globals(module.__dict__, offered).changed
     try:
         while True:
-            peer.send(peer.serve(peer.receive()))
+            peer.write(peer.serve(peer.receive()))
     except relay.PeerGone:
         return 0
     finally:
@@ -50,16 +49,16 @@ def run(head: Head, blobs: list[bytes]) -> int:
 
 
 class _Globals:
-    """Plain global values that the tests have a copy of."""
+    """Global names that were offered to the tests."""
 
     def __init__(self, names: dict[str, Any], offered: dict[str, Any]) -> None:
         self._names = names
-        self._last = {name: item for name, item in offered.items() if type(item) in _SCALARS}
+        self._last = {name: item for name, item in offered.items() if not isinstance(item, type)}
 
     def changed(self) -> dict[str, Any]:
         """Those that have another value than when this was last asked."""
         now = {name: self._names.get(name) for name in self._last}
-        changed = {n: v for n, v in now.items() if v is not self._last[n] and type(v) in _SCALARS}
+        changed = {name: item for name, item in now.items() if item is not self._last[name]}
         self._last.update(changed)
         return changed
 
@@ -91,6 +90,8 @@ def _class_offer(peer: relay.Peer, name: str, kind: type) -> Any:
         "bases": bases[:1],
         "raised": raised,
         "operations": proxies.operations_of(kind),
+        "doc": kind.__doc__,
+        "plain": [base.__name__, plain.own_names(kind, base)] if (base := plain.base_of(kind)) else None,
     }
 
 
@@ -101,6 +102,6 @@ def _offer(peer: relay.Peer, name: str, item: Any) -> Any:
     if path is not None:
         return {"shared": path}
     try:
-        return {"value": peer.encode(item), "live": peer.offer_live(item)}
+        return {"value": peer.encode(item)}
     except codec.TooLarge:
         return None

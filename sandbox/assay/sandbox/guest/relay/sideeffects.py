@@ -94,7 +94,7 @@ def replay(body: Any) -> None:
 
 def patch_dataclasses() -> None:
     """Let `asdict`, `astuple`, `replace` and `is_dataclass` of the tests' end ask the program about its objects."""
-    for name in ("asdict", "astuple", "replace", "is_dataclass"):
+    for name in ("asdict", "astuple", "replace", "is_dataclass", "fields"):
         setattr(dataclasses, name, _asking(getattr(dataclasses, name), name))
 
 

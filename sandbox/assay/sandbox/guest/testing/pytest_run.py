@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.sandbox.guest.testing import imports
 from assay.sandbox.guest.testing.pytest_builtin import BUILTIN
 from assay.sandbox.guest.testing.pytest_shim import FIXTURE, MARKS, Fixture, Mark, Param
 from assay.sandbox.guest.testing.pytest_together import TOGETHER
@@ -23,6 +24,11 @@ from assay.sandbox.guest.testing.pytest_together import TOGETHER
 Names = dict[str, Any]
 _PROVIDED = {**BUILTIN, **TOGETHER}
 _WIDE = frozenset({"module", "package", "session"})
+
+
+def is_own_function(item: Any) -> bool:
+    """Return whether it is a function, and not one of the program that the tests have given another name."""
+    return type(item) is types.FunctionType and item.__module__ != imports.PROGRAM
 
 
 def finished(result: Any) -> Any:
@@ -120,7 +126,7 @@ class Runner:
             return
         if not name.startswith("test") or hasattr(_plain(case, name), FIXTURE):
             return
-        if not isinstance(_plain(case, name), types.FunctionType) and not self._is_defined(case, name):
+        if not is_own_function(_plain(case, name)) and not self._is_defined(case, name):
             return  # a value, or a function of the program
         if self._was_called_with_more(member):
             return
@@ -236,7 +242,7 @@ class Runner:
 
 def _fixtures(names: Names) -> Iterator[tuple[str, Any]]:
     for name, item in list(names.items()):
-        said = getattr(item, FIXTURE, None) if isinstance(item, types.FunctionType) else None
+        said = getattr(item, FIXTURE, None) if type(item) is types.FunctionType else None
         if isinstance(said, Fixture):
             yield said.name or name, item
 

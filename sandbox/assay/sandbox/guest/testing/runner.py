@@ -7,6 +7,7 @@ program starts. The verdict goes to the host alone, on a pipe that the program n
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
@@ -60,6 +61,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
             asked["input"] = peer.encode_function(_input)  # which the tests may have replaced
         peer.send(asked)
         hello = peer.receive()
+        peer.take(hello)
         if "names" not in hello:
             return _conclude({"passed": False, "why": "load"})
         offered = _proxies(peer, hello["names"], unit.wanted)
@@ -101,6 +103,8 @@ def _verdict(session: Session, peer: relay.Peer | None) -> dict[str, Any]:
         why = "gone" if peer.gone else "lied" if lied else "assertion" if peer.failed else None
     if why is None and session.count == 0:
         why = "nothing_checked"
+    if peer is not None and (peer.blocked or (why is not None and peer.untransferable is not None)):
+        why = "not_transferable"
     return {"passed": why is None, "why": why, "count": session.count, "lied": lied}
 
 
@@ -112,14 +116,13 @@ def _proxies(peer: relay.Peer, offers: Any, wanted: set[str]) -> dict[str, Any]:
         if not isinstance(name, str) or name not in wanted or name in names:
             continue
         if "class" in offer:
-            number, _, label = offer["class"]
-            names[name] = peer.import_class(str(label), number, offer["bases"], offer["raised"], offer["operations"])
+            names[name] = peer.import_class(offer)
         elif "namedtuple" in offer:
             names[name] = stdtypes.namedtuple_class(*offer["namedtuple"])
         elif "shared" in offer:
             names[name] = stdtypes.resolve_shared(offer["shared"], name)
         else:
-            names[name] = peer.accept_live(offer.get("live"), peer.decode(offer["value"]))
+            names[name] = peer.decode(offer["value"])
     return names
 
 
@@ -160,9 +163,16 @@ def _score_together(head: Head, blobs: list[bytes], unit: Unit) -> int:
         program.report(error)
         return _conclude({"passed": False, "why": "load"})
     names = {name: item for name, item in module.__dict__.items() if name not in given}
-    session = Session({name: item for name, item in names.items() if name not in unit.hiding}, unit)
+    rebound = _rebound(blobs[0]) & (unit.wanted - unit.hiding)
+    offered = {name: item for name, item in names.items() if name in unit.wanted - unit.hiding - rebound}
+    session = Session(offered, unit, module, rebound)
     _stand_in(unit, names, own=module)
     return _conclude(_verdict(session, None))
+
+
+def _rebound(source: bytes) -> set[str]:
+    """Return the global names that functions of the program bind."""
+    return {name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Global) for name in node.names}
 
 
 def _tell(data: bytes) -> None:

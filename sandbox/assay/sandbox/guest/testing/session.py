@@ -18,18 +18,59 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from assay.sandbox.guest.relay.exchange import TESTS_FILE
+from assay.sandbox.guest.relay.ownership import TESTS_FILE
 from assay.sandbox.guest.relay.proxies import Remote, RemoteType
 from assay.sandbox.guest.testing import pytest_run, pytest_shim, units
 
 _FILE = "test_solution.py"
 
 
-class Session:
-    """Runs a unit with the program's `names`."""
+class _Namespace(dict[str, Any]):
+    """The tests' global names in one process with the program.
 
-    def __init__(self, names: dict[str, Any], unit: units.Unit) -> None:
+    Names that the program binds anew (`global total`) are looked up in its module each time. A class body does not
+    ask `__missing__`, so all other names are copied when the tests start.
+    """
+
+    def __init__(self, own: dict[str, Any], program: dict[str, Any], rebound: set[str]) -> None:
+        super().__init__(own)
+        self._program, self._rebound = program, rebound
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self._rebound:
+            raise KeyError(name)
+        return self._program[name]
+
+
+class _Main(types.ModuleType):
+    """A module `__main__` whose attributes are the names of a `_Namespace`."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__("__main__")
+        self.__dict__["names_of_the_tests"] = names
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["names_of_the_tests"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Session:
+    """Runs a unit with the program's `names`.
+
+    In one process with the program, `module` is its module and `rebound` names what it binds anew.
+    """
+
+    def __init__(
+        self,
+        names: dict[str, Any],
+        unit: units.Unit,
+        module: types.ModuleType | None = None,
+        rebound: set[str] | None = None,
+    ) -> None:
         self.count = 0
+        self._module, self._rebound = module, rebound or set()
         self._unit = unit
         self.entered: set[str] = set()
         own = {name: _module(path) for name, path in unit.own_modules.items()}
@@ -79,6 +120,9 @@ class Session:
         module = types.ModuleType("__main__")
         module.__dict__.update(self.names)
         self.names = module.__dict__
+        if self._module is not None:
+            self.names = _Namespace(module.__dict__, self._module.__dict__, self._rebound)
+            module = _Main(self.names)
         sys.modules["__main__"] = module
         try:
             why = self._run_script()
@@ -122,7 +166,7 @@ class Session:
 
     def _run_pytest(self) -> None:
         names = [name for name in self._unit.tests.defined if "." not in name]
-        own = [n for n, item in self.names.items() if n.startswith("test") and isinstance(item, types.FunctionType)]
+        own = [n for n, item in self.names.items() if n.startswith("test") and pytest_run.is_own_function(item)]
         functions = [name for name in dict.fromkeys([*own, *names]) if self._is_test(name)]
         classes = [
             item

@@ -13,7 +13,7 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from assay.sandbox.guest.relay.exchange import TESTS_FILE
+from assay.sandbox.guest.relay.ownership import TESTS_FILE
 from assay.sandbox.guest.testing import imports, pytest_static
 
 COUNT, ENTERED, OWN, OWN_CONTEXT = "__assay_count__", "__assay_entered__", "__assay_own__", "__assay_context__"

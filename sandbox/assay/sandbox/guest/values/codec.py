@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -92,7 +93,7 @@ class Encoder:
 
     def _encode_container(self, value: Any, kind: type, depth: int) -> Any:
         bases = kind.__mro__
-        if kind is list and _all_plain(value):
+        if kind is list and all_plain(value):
             self._nodes += len(value)
             if self._nodes > MAX_NODES:
                 raise TooLarge("value too large")
@@ -111,6 +112,9 @@ class Encoder:
             return {"S": [self.encode(item, depth) for item in set.__iter__(value)]}
         if frozenset in bases:
             return {"F": [self.encode(item, depth) for item in frozenset.__iter__(value)]}
+        plain = _plain_of_numpy(value, kind)
+        if plain is not None:
+            return self.encode(plain, depth)
         return self._encode_object(value, kind, depth)
 
     def _encode_object(self, value: Any, kind: type, depth: int) -> Any:
@@ -122,11 +126,20 @@ class Encoder:
         return {"o": str.__str__(name)[:100]}
 
 
+def _plain_of_numpy(value: Any, kind: Any) -> Any:
+    """Return the number, text or lists that a scalar or array of numpy holds; None for anything else."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not (kind is numpy.ndarray or numpy.generic in kind.__mro__):
+        return None
+    plain = kind.tolist(value)
+    return plain if type(plain).__module__ == "builtins" else None
+
+
 _ASIS = frozenset({int, bool, type(None)})
 
 
-def _all_plain(items: list[Any]) -> bool:
-    """Whether the members of a list are their own forms: the common long lists need no look at each."""
+def all_plain(items: list[Any]) -> bool:
+    """Return whether the members of a list are their own forms, which spares a look at each."""
     kinds = set(map(type, items))
     if kinds == {str}:
         return all(map(str.isascii, items))

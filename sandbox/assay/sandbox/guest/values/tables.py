@@ -86,13 +86,18 @@ def _index(index: Any, pandas: Any) -> list[Any]:
     return [_column(index.to_series()), index.name]
 
 
+def checked_dtype(text: Any) -> Any:
+    """The numpy dtype of that name. Raises `ValueError` for one that is not on the allow-list."""
+    if not _DTYPE.fullmatch(text):
+        raise ValueError("not a dtype of an array")
+    return importlib.import_module("numpy").dtype(text)
+
+
 def decode_array(parts: Any) -> Any:
     """An array from [dtype, shape, flat values]. Raises `ValueError`."""
     numpy = importlib.import_module("numpy")
     text, shape, items = parts
-    if not _DTYPE.fullmatch(text):
-        raise ValueError("not a dtype of an array")
-    dtype = numpy.dtype(text)
+    dtype = checked_dtype(text)
     if dtype.kind in "mM":
         return numpy.array(items, dtype="i8").view(dtype).reshape(tuple(shape))
     if dtype.kind != "O":

@@ -95,8 +95,8 @@ class Runner:
         if outcome != zygote.ENDED:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
-        self._sweep()
-        answer = zygote.reply(outcome, status, usage, delay, started, ready_read)
+        orphans = self._sweep()
+        answer = zygote.reply(outcome, status, usage, delay, started, ready_read, others_us=orphans)
         remove(folder)
         return answer
 
@@ -111,21 +111,25 @@ class Runner:
         if self._mode == "landlock":
             restrict(self._readable, folder)
 
-    def _sweep(self) -> None:
-        """Kill what the run left behind; orphans become our children, so this ends."""
-        deadline = time.monotonic() + SWEEP_S
+    def _sweep(self) -> int:
+        """Kill what the run left behind; return its CPU time in microseconds.
+
+        Orphans become children of this process, so this ends.
+        """
+        deadline, used = time.monotonic() + SWEEP_S, 0.0
         while time.monotonic() < deadline:
             if self._own_uid:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(-1, signal.SIGKILL)  # everything of this jail's uid but ourselves
+                    os.kill(-1, signal.SIGKILL)  # everything of this jail's uid but this process
             for child in children():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
+                while (ended := os.wait4(-1, os.WNOHANG))[0]:
+                    used += ended[2].ru_utime + ended[2].ru_stime
             except ChildProcessError:
-                return
+                break
+        return int(used * 1e6)
 
 
 def children() -> list[int]:

@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import traceback
+from functools import partial
 from typing import Any, NoReturn
 
 from assay.sandbox.guest.zygote import program
@@ -133,7 +134,10 @@ def main(job_fd: int) -> NoReturn:
     try:
         head, blobs = read_job(job_fd)
         module, function = ACTIONS[head["do"]]
-        code = getattr(_action_module(module), function)(head, blobs)
+        action = getattr(_action_module(module), function)
+        if "fetch" in head:
+            action = partial(_action_module("zygote.fetching").run, action)
+        code = action(head, blobs)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -31,6 +31,7 @@ _HERE = __file__.partition("/guest/")[0] + "/guest/"
 def prepare_interpreter(argv: list[str], path: str) -> None:
     """Undo what a zygote does differently from a fresh interpreter."""
     gc.enable()
+    resource.setrlimit = _setrlimit
     sys.argv = list(argv)
     sys.path.insert(0, path)
     if not stat.S_ISREG(os.fstat(0).st_mode):
@@ -38,6 +39,17 @@ def prepare_interpreter(argv: list[str], path: str) -> None:
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed()  # `random` reseeds itself after a fork
+
+
+_original_setrlimit = resource.setrlimit
+
+
+def _setrlimit(which: int, limits: tuple[int, int], /) -> None:
+    """As `resource.setrlimit`; a stack beyond the hard limit is set to that, not refused: many programs ask for it."""
+    if which == resource.RLIMIT_STACK:
+        hard = resource.getrlimit(which)[1]
+        limits = tuple(hard if hard >= 0 and (asked < 0 or asked > hard) else asked for asked in limits)  # type: ignore[assignment]
+    _original_setrlimit(which, limits)
 
 
 def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
@@ -48,6 +60,8 @@ def text_stream(fd: int, mode: str) -> io.TextIOWrapper:
 def write_files(head: Head, blobs: list[bytes]) -> None:
     """Create the job's files in the working directory: `files` is [[name, mode, blob index], …]."""
     for name, mode, index in head.get("files", ()):
+        if "/" in name:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         view = memoryview(blobs[index])
         while view:

@@ -15,6 +15,7 @@ Standard library only; it runs without Assay installed.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import resource
 import select
@@ -28,11 +29,15 @@ from typing import NoReturn
 
 HEADER = struct.Struct("=12I")
 """magic, wall_ms, extend_ms, cpu_s, data_mb, file_mb, open_files, processes, stack_mb, box_kb, inodes, umask."""
-REPLY = struct.Struct("=IiQQQQ")
-"""outcome, wait status, wall us, CPU us, peak RSS kB, us spent waiting for a CPU."""
+REPLY = struct.Struct("=IiQQQQI")
+"""outcome, wait status, wall us, CPU us of all processes, peak RSS kB, us without a CPU, 1 if nothing is left."""
 RUN, STOP = 0x41535359, 0x53544F50
 ENDED, TIMEOUT, STOPPED, NOT_STARTED = range(4)
 READY_FD, JOB_FD = 200, 201
+_SOCKETS_FD = 199
+"""/proc/net/unix of the jail, kept open by the zygote."""
+_COLLECTIONS, _COLLECTION_S = 100, 0.002
+_SAMPLES, _SAMPLE_S = 5, 0.002
 
 CLONE_VM, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x100, 0x20000, 0x8000000, 0x20000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
@@ -44,7 +49,6 @@ Run = Callable[[socket.socket, tuple[int, ...], list[int]], bytes]
 """Does one run: control socket, header, descriptors -> reply."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_PAUSE = ctypes.cast(_libc.pause, ctypes.c_void_p)
 _INIT_STACK = ctypes.create_string_buffer(1 << 16)
 _INIT_STACK_TOP = ctypes.c_void_p((ctypes.addressof(_INIT_STACK) + len(_INIT_STACK)) & ~0xFF)
 _CAP_HEADER = (ctypes.c_uint32 * 2)(0x20080522, 0)
@@ -146,38 +150,77 @@ def _confine(header: tuple[int, ...]) -> None:
     drop_capabilities()
 
 
-def _start_init() -> int:
-    """Start pid 1 of a run, which reaps orphans and idles. When it is killed, the kernel kills the namespace.
+def _reaper() -> ctypes.c_void_p:
+    """Return the code of a run's pid 1: for ever wait for SIGCHLD (which is blocked), then reap all that have ended.
 
-    It shares the zygote's memory (a second fork would cost as much as the program's) and only ever sits in
-    `pause`: signals from inside its namespace do not reach a pid 1 without handlers, and the program lacks the
-    capability to trace it.
+    Reaped orphans are thereby accounted for: their CPU time is in the usage of pid 1. Where SIGCHLD is ignored the
+    kernel discards it. Machine code (x86-64, as the seccomp profile), because pid 1 shares the zygote's memory and
+    must not run the interpreter.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans vanish without being waited for
+    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    set_at = mmap.PAGESIZE // 2
+    page[set_at : set_at + 8] = struct.pack("=Q", 1 << (signal.SIGCHLD - 1))
+    wait = b"".join(
+        (
+            b"\x48\xbf" + struct.pack("=Q", start + set_at),  # mov rdi, &set
+            b"\x31\xf6\x31\xd2",  # xor esi, esi; xor edx, edx
+            b"\x41\xba\x08\x00\x00\x00",  # mov r10d, 8
+            b"\xb8\x80\x00\x00\x00\x0f\x05",  # rt_sigtimedwait(&set, NULL, NULL, 8)
+        )
+    )
+    reap = b"".join(
+        (
+            b"\x48\xc7\xc7\xff\xff\xff\xff",  # mov rdi, -1
+            b"\x31\xf6",  # xor esi, esi
+            b"\xba\x01\x00\x00\x40",  # mov edx, WNOHANG | __WALL
+            b"\x45\x31\xd2",  # xor r10d, r10d
+            b"\xb8\x3d\x00\x00\x00\x0f\x05",  # wait4(-1, NULL, WNOHANG | __WALL, NULL)
+            b"\x85\xc0",  # test eax, eax
+        )
+    )
+    again = b"\x7f" + struct.pack("=b", -(len(reap) + 2))  # jg: one was reaped, perhaps there are more
+    code = wait + reap + again
+    page[: len(code) + 2] = code + b"\xeb" + struct.pack("=b", -(len(code) + 2))  # jmp: wait again
+    _KEPT.append(page)
+    return ctypes.c_void_p(start)
+
+
+_KEPT: list[mmap.mmap] = []
+"""The page of the reaper: never freed."""
+
+
+def _start_init(reaper: ctypes.c_void_p) -> int:
+    """Start pid 1 of a run, which reaps orphans. When it is killed, the kernel kills the namespace.
+
+    It shares the zygote's memory (a second fork would cost as much as the program's) and only ever runs `_reaper`:
+    signals from inside its namespace do not reach a pid 1 without handlers, and the program lacks the capability
+    to trace it.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # inherited
     try:
-        pid = int(_libc.clone(_PAUSE, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
+        pid = int(_libc.clone(reaper, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
     finally:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
     check_result(pid)
     return pid
 
 
-def _schedule_us(pid: int) -> tuple[int, int]:
-    """Return the CPU time of all threads of `pid`, and the longest time that one was runnable without a CPU."""
-    used, delays = 0, [0]
+def _threads(pid: int) -> list[tuple[int, int]]:
+    """Return for each thread of `pid` its CPU time and how long it was runnable without a CPU, in microseconds."""
+    found = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
-                on_cpu, delay = file.read().split()[:2]
-            used += int(on_cpu) // 1000
-            delays.append(int(delay) // 1000)
+                used, delay = file.read().split()[:2]
+            found.append((int(used) // 1000, int(delay) // 1000))
     except (OSError, IndexError, ValueError):
         pass  # a thread ended meanwhile; what was read counts
-    return used, max(delays)
+    return found
 
 
 def _descendants() -> list[int]:
-    """Every process below this one: of a run that is the program and all that it started."""
+    """Return every process below this one: those of a run, its pid 1 included."""
     found = [os.getpid()]
     for pid in found:
         try:
@@ -189,13 +232,26 @@ def _descendants() -> list[int]:
     return found[1:]
 
 
+_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def used_us(pid: int) -> int:
+    """Return the CPU time of a process: of all its threads, ended ones too, and of the children it has waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b") ")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15])) * _TICK_US
+
+
 def _runnable(pid: int) -> int:
-    """Threads of `pid` that run or want to."""
+    """Return how many threads of `pid` run or want to."""
     count = 0
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
-                count += file.read().rpartition(b") ")[2][:1] == b"R"
+                count += file.read().rpartition(b") ")[2][:1] in (b"R", b"D")
     except OSError:
         pass  # a thread ended meanwhile
     return count
@@ -204,12 +260,22 @@ def _runnable(pid: int) -> int:
 def run_delay_us(pid: int) -> int:
     """Return how long the slowest thread of `pid` was runnable without a CPU because of other programs.
 
-    CPU time of the run's own other processes is subtracted. The rest is divided by the number of the run's
-    runnable threads, since they delay each other as much as other programs do.
+    All other CPU time of the run is subtracted: of its threads and processes, ended ones too. The rest is divided by
+    the number of the run's runnable threads, since they delay each other as much as other programs do.
     """
-    others = [other for other in _descendants() if other != pid]
-    left = _schedule_us(pid)[1] - sum(_schedule_us(other)[0] for other in others)
-    return max(0, left) // max(1, _runnable(pid) + sum(map(_runnable, others)))
+    used, delay = max(_threads(pid), key=lambda thread: thread[1], default=(0, 0))
+    processes = _descendants()
+    left = delay - (sum(map(used_us, processes)) - used)
+    return max(0, left) // max(1, sum(map(_runnable, processes)))
+
+
+def _wants_cpu() -> bool:
+    """Return whether the run is busy: a program that sleeps at its deadline is not late for want of a CPU."""
+    busy = 0
+    for _ in range(_SAMPLES):
+        busy += any(map(_runnable, _descendants()))
+        time.sleep(_SAMPLE_S)
+    return 2 * busy > _SAMPLES
 
 
 def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
@@ -231,19 +297,21 @@ def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend
             if ready:
                 return STOPPED
             delay = min(run_delay_us(pid) / 1e6, extend_ms / 1e3)
-            if delay - granted < 0.002:
+            if delay - granted < 0.002 or not _wants_cpu():
                 return TIMEOUT
             granted = delay
     finally:
         os.close(pidfd)
 
 
-def _run(own_pids: int, control: socket.socket, header: tuple[int, ...], fds: list[int]) -> bytes:
+def _run(
+    own_pids: int, reaper: ctypes.c_void_p, control: socket.socket, header: tuple[int, ...], fds: list[int]
+) -> bytes:
     """Do one run in a pid namespace of its own, which is killed with it."""
     started = time.monotonic()
     ready_read, ready_write = os.pipe()
     os.unshare(CLONE_NEWPID)
-    init = _start_init()
+    init = _start_init(reaper)
     pid = os.fork()
     if pid == 0:
         be_child(header, fds, ready_write, lambda: _confine(header))
@@ -253,23 +321,49 @@ def _run(own_pids: int, control: socket.socket, header: tuple[int, ...], fds: li
         os.close(fd)
     outcome = watch(pid, control, started, header[1], header[2])
     delay = run_delay_us(pid) if outcome == TIMEOUT else 0
-    if outcome != ENDED:
-        os.kill(init, signal.SIGKILL)
+    others = sum(used_us(other) for other in _descendants() if other not in (pid, init))
+    os.kill(init, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
-    if outcome == ENDED:
-        os.kill(init, signal.SIGKILL)
-    os.waitpid(init, 0)
-    return reply(outcome, status, usage, delay, started, ready_read)
+    reaped = os.wait4(init, 0)[2]
+    others += int((reaped.ru_utime + reaped.ru_stime) * 1e6)
+    return reply(outcome, status, usage, delay, started, ready_read, others_us=others, clean=_is_clean())
 
 
-def reply(outcome: int, status: int, usage: resource.struct_rusage, delay: int, started: float, ready: int) -> bytes:
-    """The packed reply; a run that ended before it was ready had not started."""
+def _is_clean() -> bool:
+    """Return whether no Unix socket of the run is left in the jail's network namespace.
+
+    A socket outlives its run where descriptors are in flight in a cycle, and with it an abstract name and the memory
+    of files. Closing a socket starts the kernel's collection of such cycles; its end is awaited for a bounded time.
+    """
+    for _ in range(_COLLECTIONS):
+        if os.pread(_SOCKETS_FD, 4096, 0).count(b"\n") <= 1:
+            return True
+        socket.socket(socket.AF_UNIX).close()
+        time.sleep(_COLLECTION_S)
+    return False
+
+
+def reply(
+    outcome: int,
+    status: int,
+    usage: resource.struct_rusage,
+    delay: int,
+    started: float,
+    ready: int,
+    *,
+    others_us: int = 0,
+    clean: bool = True,
+) -> bytes:
+    """Return the packed reply; a run that ended before it was ready had not started.
+
+    `others_us`: CPU time of processes that the main one has not waited for. `clean`: nothing of the run is left.
+    """
     wall = time.monotonic() - started
     if os.read(ready, 1) != b"R" and outcome == ENDED:
         outcome = NOT_STARTED
     os.close(ready)
-    cpu = usage.ru_utime + usage.ru_stime
-    return REPLY.pack(outcome, status, int(wall * 1e6), int(cpu * 1e6), usage.ru_maxrss, delay)
+    cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6) + others_us
+    return REPLY.pack(outcome, status, int(wall * 1e6), cpu_us, usage.ru_maxrss, delay, clean)
 
 
 def serve(control: socket.socket, run: Run) -> None:
@@ -325,7 +419,11 @@ def main(arguments: list[str]) -> None:
     """`zygote FILTER CONTROL MODULE…`, as pid 1 of a jail."""
     control = start(arguments[0], int(arguments[1]), arguments[2:])
     own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    serve(control, lambda *request: _run(own_pids, *request))
+    sockets = os.open("/proc/net/unix", os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(sockets, _SOCKETS_FD, inheritable=False)
+    os.close(sockets)
+    reaper = _reaper()
+    serve(control, lambda *request: _run(own_pids, reaper, *request))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Group advantages from rewards and offsets: a program a group. The reference is `advantages.group_advantages`.
+"""Group advantages from rewards and offsets, one program per group. The reference is `advantages.group_advantages`.
 
-The minimum is subtracted first, so equal rewards give exactly 0; a group is live by its range of scores.
+The minimum is subtracted first, so equal rewards give exactly 0; a group is live if its scores differ by more than
+`spread`.
 `whiten` needs the whole window and stays in torch.
 """
 
@@ -68,7 +69,10 @@ def advantages(
     ddof: int = 1,
     backend: Backend = "auto",
 ) -> Advantages:
-    """`group_advantages` in fp32 by the kernel where it runs; see there for the arguments."""
+    """Return `group_advantages` (see there), in fp32 by the kernel where the kernels run.
+
+    `rewards`, `scores`: float [S]; `offsets`: int64 [groups + 1].
+    """
     if kind not in KINDS or not use_triton(backend, rewards.device):
         return group_advantages(rewards, offsets, kind=kind, scores=scores, eps=eps, spread=spread, ddof=ddof)
     rewards = rewards.float().contiguous()

@@ -1,10 +1,10 @@
-"""Ahead-of-time compilation of the kernels for GPUs that are not here, and what the machine code must be like.
+"""Ahead-of-time compilation of the kernels for GPUs that this machine lacks, with gates on the machine code.
 
-    python -m assay.trainer_adapter.grpo.kernels.compile [sm_90 …]     a line a kernel; exits 1 if a gate fails
+    python -m assay.trainer_adapter.grpo.kernels.compile [sm_90 …]     one line per kernel; exits 1 if a gate fails
 
 Gates: no stack (no spills), at most 128 registers, 16-byte loads and stores, no fp64 arithmetic. Needs
-Triton's own ptxas and cuobjdump (they are in its wheel), no GPU, and no TRITON_INTERPRET. What it cannot
-show is speed, nor that the code is right on the device: `bench/gpu.py` does both where there is a GPU.
+Triton's own ptxas and cuobjdump (in its wheel), no GPU, and no TRITON_INTERPRET. It shows neither speed nor
+correctness on the device: `bench/gpu.py` measures both where there is a GPU.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FLOATS = ("temperature", "low", "high", "dual", "cap", "tau_pos", "tau_neg", "ep
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel with its constants; `wide` says whether 16-byte accesses are demanded of it."""
+    """A kernel with its constants; `wide`: 16-byte accesses are required."""
 
     name: str
     function: Any
@@ -50,7 +50,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Report:
-    """What a compiled kernel is like."""
+    """Figures of a compiled kernel."""
 
     registers: int
     stack: int
@@ -60,7 +60,7 @@ class Report:
     doubles: int
 
     def faults(self, case: Case) -> list[str]:
-        """The gates that it fails."""
+        """Return the gates that it fails."""
         gates = {
             f"{self.stack} bytes of stack": self.stack == 0,
             f"{self.registers} registers": self.registers <= MAX_REGISTERS,
@@ -72,7 +72,7 @@ class Report:
 
 
 def cases() -> Iterator[Case]:
-    """What the loop launches: modes, surrogates and KL of the row kernel in two types, and the group advantage."""
+    """Yield what the loop launches: the token kernel by mode, surrogate, KL and dtype, and the group advantage."""
     row = {
         "CORRECT": False,
         "ON_POLICY": False,
@@ -94,7 +94,7 @@ def cases() -> Iterator[Case]:
 
 
 def compile_case(case: Case, architecture: str) -> bytes:
-    """The machine code. Raises what the compiler raises."""
+    """Return the machine code. Raises the compiler's errors."""
     names = case.function.arg_names
     kinds = {name: _type(name, case) for name in names}
     constants = {(names.index(name),): value for name, value in case.constants.items()}
@@ -119,7 +119,7 @@ def _type(name: str, case: Case) -> str:
 
 
 def inspect(code: bytes) -> Report:
-    """What the machine code is like, by the tools of Triton's wheel."""
+    """Return the figures of the machine code, by the tools of Triton's wheel."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(code)
         file.flush()
@@ -141,7 +141,7 @@ def _tool(name: str, *arguments: str) -> str:
 
 
 def main(architectures: list[str]) -> int:
-    """Compile all for all, print a line each, and return 1 if a gate failed."""
+    """Compile every case for every target, print one line each, and return 1 if a gate failed."""
     failed = 0
     print(f"{'kernel':<24}{'target':<8}{'regs':>5}{'stack':>7}{'LDG.128':>9}{'STG.128':>9}{'fp64':>6}")
     for architecture in architectures or ARCHITECTURES:

@@ -31,7 +31,7 @@ NO_DUAL_CLIP = 3e38
 
 @triton.jit
 def policy_term(logp, ratio, inside, a, low, high, dual, cap, tau_pos, tau_neg, SURROGATE: tl.constexpr):
-    """Loss, its derivative in logp, and whether a clip holds the ratio."""
+    """Return the loss, its derivative in logp, and whether a clip holds the ratio."""
     if SURROGATE == 0:
         bounded = tl.minimum(ratio, dual)
         held = tl.minimum(tl.maximum(ratio, 1.0 - low), 1.0 + high)
@@ -49,7 +49,7 @@ def policy_term(logp, ratio, inside, a, low, high, dual, cap, tau_pos, tau_neg, 
 
 @triton.jit
 def kl_term(logp, ref, ratio, inside, KL: tl.constexpr, CORRECT: tl.constexpr):
-    """KL estimate and its derivative in logp; beyond the bound of 20 the derivative is 0."""
+    """Return the KL estimate and its derivative in logp; beyond the bound of 20 the derivative is 0."""
     q = tl.minimum(tl.maximum(ref - logp, -20.0), 20.0)
     live = tl.where(tl.abs(ref - logp) <= 20.0, 1.0, 0.0)
     if KL == 1:
@@ -66,7 +66,7 @@ def kl_term(logp, ref, ratio, inside, KL: tl.constexpr, CORRECT: tl.constexpr):
 
 @triton.jit
 def statistics(row, vocab, inv_t, ACC: tl.constexpr, BLOCK: tl.constexpr):
-    """Log-sum-exp and entropy of a row, online; -inf contributes nothing."""
+    """Return log-sum-exp and entropy of a token's logits in one pass; -inf contributes nothing."""
     peak = tl.full((), float("-inf"), ACC)
     total = tl.full((), 0.0, ACC)
     weighted = tl.full((), 0.0, ACC)
@@ -86,7 +86,7 @@ def statistics(row, vocab, inv_t, ACC: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def write_zeros(row, vocab, BLOCK: tl.constexpr):
-    """The gradient of a row that has none."""
+    """Write the gradient of a token that has none."""
     for start in range(0, vocab, BLOCK):
         lane = start + tl.arange(0, BLOCK)
         tl.store(row + lane, tl.zeros((BLOCK,), row.dtype.element_ty), mask=lane < vocab)
@@ -94,7 +94,7 @@ def write_zeros(row, vocab, BLOCK: tl.constexpr):
 
 @triton.jit
 def write_gradient(row, vocab, token, lse, g, inv_t, ACC: tl.constexpr, BLOCK: tl.constexpr):
-    """The row becomes g / T * (onehot - softmax)."""
+    """Overwrite the logits of a token with g / T * (onehot - softmax)."""
     scale = g * inv_t
     for start in range(0, vocab, BLOCK):
         lane = start + tl.arange(0, BLOCK)
@@ -112,7 +112,7 @@ def token_kernel(
     MODE: tl.constexpr, SURROGATE: tl.constexpr, KL: tl.constexpr, CORRECT: tl.constexpr,
     ON_POLICY: tl.constexpr, ACC: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One row."""
+    """Process one token; see the module for the modes."""
     i = tl.program_id(0).to(tl.int64)
     row = logits + i * stride
     token = tl.load(tokens + i)

@@ -6,10 +6,10 @@ For a group with rewards r, over its n scored members:
     group        c                                   Dr. GRPO, arXiv:2503.20783
     rloo         c * n/(n-1) = r - mean of the others  RLOO, arXiv:2402.14740
     whiten       (c - mean) / std over the window    REINFORCE++ with a group baseline, arXiv:2501.03262
-A group is *live* if max - min of its scores exceeds `spread`: a range, not a rounded std, and of the
-score (correctness), so that length or format shaping cannot make an all-wrong group look alive.
-A dead group, a group of one and a completion without a verdict (NaN) have advantage exactly 0; one
-without a verdict also stays out of the baseline of its group. Not covered: value functions, GAE.
+A group is *live* if max - min of its scores exceeds `spread`: a range, not a rounded std, and of the score
+(correctness), so that length or format shaping cannot make an all-wrong group live. A group that is not live, a group
+of one and a completion without a verdict (NaN) have an advantage of exactly 0; a completion without a verdict is also
+left out of the baseline of its group. Not covered: value functions, GAE.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ from assay.trainer_adapter.grpo.objective.segments import groups_matrix, lengths
 
 Kind = Literal["group_std", "group", "rloo", "whiten"]
 Reduce = Callable[[Tensor], Tensor]
-"""Sums a tensor over all ranks; the identity on one."""
+"""Sum of a tensor over all ranks; the identity on a single rank."""
 EPS = 1e-4
 SPREAD = 1e-6
 
 
 @dataclass(frozen=True)
 class Advantages:
-    """`values` a completion each; the rest a group each. `mean` and `std` are of the rewards, 0 where unscored."""
+    """Advantages of S completions in G groups.
+
+    `values`: [S], the dtype of the rewards; `live`: bool [G]; `scored`: int [G], completions with a verdict; `mean`,
+    `std`: [G], of the rewards, 0 for a group without a verdict.
+    """
 
     values: Tensor
     live: Tensor
@@ -42,7 +46,7 @@ class Advantages:
 
 
 def alone(value: Tensor) -> Tensor:
-    """The reduction of a single rank."""
+    """Return `value`: the reduction of a single rank."""
     return value
 
 
@@ -57,14 +61,14 @@ def group_advantages(
     ddof: int = 1,
     reduce: Reduce = alone,
 ) -> Advantages:
-    """Advantages in the dtype of `rewards`.
+    """Return the advantages of groups, in the dtype of `rewards`.
 
     Args:
-        rewards: [S], group by group; NaN = no verdict.
-        offsets: [groups + 1], where each group starts.
-        scores: [S], what decides whether a group is live; NaN or None: the reward does.
+        rewards: float [S], group by group; NaN = no verdict.
+        offsets: int64 [G + 1], where each group starts.
+        scores: float [S], by which a group is live or not; where NaN or None, the reward is used.
         eps: added to the standard deviation; where both are 0, so is the advantage.
-        spread: the largest max - min of a dead group.
+        spread: the largest max - min of scores of a group that is not live.
         ddof: of the standard deviation.
         reduce: sum over ranks, for `whiten`.
     """
@@ -124,7 +128,7 @@ def _scaled(centred: Tensor, std: Tensor, count: Tensor, kind: Kind, eps: float)
 
 
 def _whitened(values: Tensor, keep: Tensor, reduce: Reduce) -> Tensor:
-    """Two passes over the window and all ranks: the mean first, then the variance (ddof 0, eps 1e-8)."""
+    """Normalise over the window and all ranks in two passes: mean, then variance (ddof 0, eps 1e-8)."""
     total = reduce(torch.stack([keep.sum().to(values.dtype), values[keep].sum()]))
     count = total[0].clamp(min=1)
     centred = values - total[1] / count

@@ -27,7 +27,9 @@ def head_loss(
     backend: Backend = "auto",
     compute: torch.dtype | None = None,
 ) -> tuple[Tensor, LossStats]:
-    """Loss of packed inputs, differentiable in `hidden` [N, H] and `weight` [V, H], and their `LossStats`.
+    """Return the loss of N packed tokens (an fp32 scalar) and the figures of each token.
+
+    Differentiable in `hidden` [N, H] and `weight` [V, H], both of any float dtype; `tokens` is int64 [N].
 
     `compute`: the type of the operands of the head's product, whose result is fp32; None: that of `hidden`.
     """

@@ -1,4 +1,4 @@
-"""The generator's policy is not the trainer's: importance ratios rho = p_old / p_rollout, and what is done with them.
+"""Corrections for a generator whose policy is not the trainer's, by importance ratios rho = p_old / p_rollout.
 
     token_truncate     min(rho_t, high)                         TIS
     token_mask         rho_t where low <= rho_t <= high, else 0 IcePop, MIS
@@ -27,7 +27,10 @@ LOG_RATIO_BOUND = 20.0
 
 @dataclass(frozen=True)
 class Correction:
-    """`ratio` multiplies `w_pg`; the logs are raw, before truncation."""
+    """A correction of N packed tokens.
+
+    `ratio`: [N], multiplies `w_pg`; the log-ratios are those before truncation.
+    """
 
     ratio: Tensor
     raw: Tensor
@@ -37,7 +40,10 @@ class Correction:
 def rollout_correction(
     old: Tensor, rollout: Tensor, offsets: Tensor, *, mode: Mode, low: float = 0.0, high: float = 2.0
 ) -> Correction:
-    """The correction of packed rows; log-probs are of the same tokens at the same temperature."""
+    """Return the correction of N packed tokens.
+
+    `old`, `rollout`: fp32 [N], log-probs of the same tokens at the same temperature; `offsets`: int64 [S + 1].
+    """
     missing = rollout.isnan()
     log_ratio = torch.where(missing, 0.0, old.detach() - rollout).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
     raw = log_ratio.exp()
@@ -69,7 +75,7 @@ def _band(judged: Tensor, ratio: Tensor, low: float, high: float) -> Tensor:
 
 @dataclass(frozen=True)
 class Ess:
-    """Sums of weights; add them over micro-batches and ranks, then ask for the `share`."""
+    """Sums of weights, to be added over micro-batches and ranks before `share` is read."""
 
     count: float = 0.0
     total: float = 0.0
@@ -77,7 +83,7 @@ class Ess:
 
     @classmethod
     def of(cls, weights: Tensor) -> Ess:
-        """Of importance weights; token weights, or one a sequence."""
+        """Return the sums of importance weights, one per token or one per sequence."""
         wide = weights.detach().to(torch.float64)
         return cls(float(wide.numel()), float(wide.sum()), float(wide.square().sum()))
 
@@ -86,7 +92,7 @@ class Ess:
 
     @property
     def share(self) -> float:
-        """In (0, 1]; 1 where all weights are equal; 0 where there is no weight at all."""
+        """Effective sample size over n, in (0, 1]: 1 where all weights are equal, 0 where there are none."""
         if self.squares == 0.0:
             return 0.0
         return self.total * self.total / (self.count * self.squares)

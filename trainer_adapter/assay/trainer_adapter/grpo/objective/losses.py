@@ -1,4 +1,4 @@
-"""Per-token losses and KL estimators in torch: the slow, obvious references that the kernels are compared with.
+"""Per-token losses and KL estimators in torch: the simple references that the kernels are compared with.
 
 Ratios, from d_t = clamp(logp_t - old_t, +-20), so that no exp overflows:
     token          r_t = exp(d_t)                                  PPO, GRPO
@@ -33,10 +33,10 @@ LOG_RATIO_BOUND = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec:
-    """A loss as data. `dual_clip` is None for none; for `geometric` the clip widths are in log space.
+    """A loss as data. `dual_clip` None: no dual clip; for `geometric` the clip widths are in log space.
 
-    Raises `ValueError` for what is no loss: among them a `dual_clip` within the clip, which would bound the ratio of
-    good tokens too (the paper, arXiv:1912.09729, has it for A < 0 alone).
+    Raises ValueError for a combination that is no loss, such as a `dual_clip` within the clip, which would bound the
+    ratio of tokens with A > 0 too (arXiv:1912.09729 applies it to A < 0 only).
     """
 
     ratio: Ratio = "token"
@@ -104,7 +104,7 @@ class Terms:
 
 
 def log_ratios(logp: Tensor, old: Tensor | None) -> Tensor:
-    """log of p / p_old, bounded."""
+    """Return log p - log p_old, bounded by `LOG_RATIO_BOUND`; [N]."""
     return (logp - (logp.detach() if old is None else old)).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
 
 
@@ -171,7 +171,7 @@ def _geometric(change: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tens
 
 
 def kl_of(logp: Tensor, ref: Tensor, change: Tensor, spec: LossSpec) -> Tensor:
-    """The KL estimate of each row; `change` is its bounded log-ratio to the old policy."""
+    """Return the KL estimate of each token, [N]; `change` is its bounded log-ratio to the old policy."""
     q = (ref - logp).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
     if spec.kl == "none":
         return torch.zeros_like(logp)
@@ -180,6 +180,6 @@ def kl_of(logp: Tensor, ref: Tensor, change: Tensor, spec: LossSpec) -> Tensor:
 
 
 def kl_in_reward(rewards: Tensor, old: Tensor, ref: Tensor, offsets: Tensor, *, beta: float, kl: Kl) -> Tensor:
-    """`rewards` less beta times the KL of each sequence, before any advantage (RLOO, REINFORCE++: k1)."""
+    """Return `rewards` [S] less beta times the KL of each sequence, before advantages (RLOO, REINFORCE++: k1)."""
     value = kl_of(old, ref, torch.zeros_like(old), LossSpec(kl=kl))
     return rewards - beta * segment_sum(value, offsets)

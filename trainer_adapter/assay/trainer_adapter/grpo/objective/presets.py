@@ -1,7 +1,7 @@
-"""Algorithms by the field's names: one table, each row with its source. Any column can be set on its own.
+"""Algorithms by their usual names: one table, each entry with its source. Any field can be overridden.
 
-Clip widths are distances from 1 (`geometric`: from 0 in log space). Where libraries give one name two
-meanings, docs/losses.md says which is ours.
+Clip widths are distances from 1 (`geometric`: from 0 in log space). Where libraries use one name in two meanings,
+docs/losses.md says which is meant here.
 """
 
 from __future__ import annotations

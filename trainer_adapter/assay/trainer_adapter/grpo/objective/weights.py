@@ -1,15 +1,15 @@
 """Two fp32 weights per token, fixed before the window is split: L = sum_t (w_pg * policy_loss_t + w_kl * kl_t).
 
-Masks, the normaliser over the whole optimizer window and all ranks, and the correction for the
-generator's policy are all in the weights. Micro-batches, accumulation, padding and ranks then cannot
-change a gradient: a sum of sums is the sum. `ranks` undoes the mean that DDP and FSDP take.
+The weights hold masks, the normaliser over the whole optimizer window and all ranks, and the correction for the
+generator's policy. Micro-batches, accumulation, padding and ranks therefore do not change a gradient. `ranks` undoes
+the mean over ranks that DDP and FSDP compute.
 
     sequence   1 / (|o_i| * sequences)       GRPO, GSPO: mean over sequences of the mean over tokens
     tokens     1 / tokens                    DAPO; BNPO over the window instead of the micro-batch
     constant   1 / (sequences * max_tokens)  Dr. GRPO: never the padded width
     sum        1 / sequences                 LUSPO: mean over sequences of the sum over tokens
-Only sequences that count are in a denominator: a sequence whose tokens are all masked is not there, one of a
-dead group is (`count="all"`, as the papers have it) or is not (`count="live"`).
+A denominator counts the sequences that are `counted`: never one whose tokens are all masked; one of a group that is
+not live only under `denominator = "all"`, as in the papers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NORMALISERS = ("sequence", "tokens", "constant", "sum")
 
 @dataclass(frozen=True)
 class Totals:
-    """What a window holds, on all ranks: the denominators."""
+    """Sequences and tokens of a window over all ranks: the denominators."""
 
     sequences: float
     tokens: float
@@ -44,7 +44,7 @@ class Weights:
 
 
 def totals(offsets: Tensor, counted: Tensor, *, reduce: Reduce = alone) -> Totals:
-    """Sequences and tokens of `counted` (bool per sequence) that have tokens, over all ranks; float64 sums."""
+    """Return the totals over all ranks of the sequences in `counted` (bool [S]) that have tokens; float64 sums."""
     lengths = lengths_of(offsets) * counted
     local = torch.stack([(lengths > 0).sum(), lengths.sum()]).to(torch.float64)
     sequences, tokens = reduce(local).tolist()
@@ -85,7 +85,7 @@ def token_weights(
 
 
 def _base(offsets: Tensor, whole: Totals, *, normaliser: Normaliser, max_tokens: int) -> Tensor:
-    """float64 [N]; an empty window divides by 1, never by 0."""
+    """Return the normaliser of each token, float64 [N]; an empty window divides by 1."""
     lengths = lengths_of(offsets).to(torch.float64)
     sequences, tokens = max(whole.sequences, 1.0), max(whole.tokens, 1.0)
     per_sequence = {

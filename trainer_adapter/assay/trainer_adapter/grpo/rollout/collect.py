@@ -1,8 +1,8 @@
-"""The rollouts of a step: groups are drawn, sampled, judged, and where asked drawn again until enough are live.
+"""The rollouts of a step: draw, sample and score groups, with dynamic sampling until enough of them are live.
 
-Dynamic sampling (DAPO, arXiv:2503.14476): a group whose scores are all equal teaches nothing, so further prompts are
-drawn, `over_sampling` times those missing, for at most `max_rounds`. The live groups with the lowest draw numbers
-train. Which groups those are does not depend on the number of ranks; every rank samples its share.
+Dynamic sampling (DAPO, arXiv:2503.14476): a group whose scores are all equal has no gradient, so further prompts
+are drawn, `over_sampling` times the number missing, for at most `max_rounds`. The live groups with the lowest draw
+numbers train. Which groups those are does not depend on the number of ranks; every rank samples its share.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from assay.trainer_adapter.grpo.objective.segments import offsets_of
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
 from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough, Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
-from assay.trainer_adapter.grpo.rollout.scoring import Judge, Scoring
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.ranks import Ranks
 
 
 class Generator(Protocol):
-    """Who samples: `LocalGenerator`, or a server's."""
+    """Samples completions: `LocalGenerator` or `ServerGenerator`."""
 
     tokens: int
 
     def run(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
-        """Sample, and deliver each completion that is finished."""
+        """Sample completions, and pass each to `deliver` when it is finished."""
         ...
 
     def sync(self, version: int) -> None:
-        """Take over the trainer's weights."""
+        """Load the trainer's weights."""
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Release its resources."""
         ...
 
 
 @dataclass
 class Collected:
-    """What a step's rollouts amount to, on this rank. `train` are the groups of the update, of all that were drawn."""
+    """The rollouts of a step on this rank: `every` group that was drawn, and those that `train`."""
 
     train: list[Group] = field(default_factory=list)
     every: list[Group] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Collected:
 
 
 def rewards_of(samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rewards and scores, fp64, NaN where there is none."""
+    """Return rewards and scores of the samples, fp64 [S] each, NaN where there is none."""
     grades = [sample.grade for sample in samples]
     rewards = [math.nan if grade is None or grade.reward is None else grade.reward for grade in grades]
     scores = [math.nan if grade is None or grade.score is None else grade.score for grade in grades]
@@ -66,7 +66,7 @@ def rewards_of(samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def live_draws(groups: Sequence[Group], run: Run) -> list[int]:
-    """The draws of groups whose scores differ (or rewards, where the gate says so)."""
+    """Return the draws of live groups: those whose scores differ (rewards, under `gate = "reward"`)."""
     rewards, scores = rewards_of([sample for group in groups for sample in group.samples])
     gate = scores if run.algorithm.gate == "score" else None
     offsets = offsets_of(torch.tensor([len(group.samples) for group in groups]))
@@ -75,14 +75,20 @@ def live_draws(groups: Sequence[Group], run: Run) -> list[int]:
 
 
 class Collector:
-    """Draws, samples and judges."""
+    """Draws prompts, samples completions and gets their verdicts."""
 
-    def __init__(self, run: Run, prompts: Prompts, generator: Generator, judge: Judge, ranks: Ranks) -> None:
-        self._run, self._prompts, self._generator, self._judge, self._ranks = run, prompts, generator, judge, ranks
+    def __init__(self, run: Run, prompts: Prompts, generator: Generator, scorer: SampleScorer, ranks: Ranks) -> None:
+        self._run, self._prompts, self._generator, self._sample_scorer, self._ranks = (
+            run,
+            prompts,
+            generator,
+            scorer,
+            ranks,
+        )
         self._dynamic = run.algorithm.preset().dynamic_sampling
 
     def collect(self, step: int, cursor: int) -> Collected:
-        """The groups of step `step`, from draw `cursor` on."""
+        """Return the groups of step `step`, from draw `cursor` on."""
         done = Collected(cursor=cursor)
         wanted, live = self._run.rollout.prompts, list[int]()
         for _ in range(self._run.algorithm.max_rounds if self._dynamic else 1):
@@ -101,7 +107,7 @@ class Collector:
 
     def _round(self, draws: list[Draw], step: int, done: Collected) -> list[Group]:
         how = self._run.rollout
-        scoring = Scoring(self._judge, draws, needed=how.group, extra=how.extra, step=step)
+        scoring = Scoring(self._sample_scorer, draws, needed=how.group, extra=how.extra, step=step)
         sampling = Sampling(
             samples=how.group + how.extra, max_tokens=how.max_tokens, temperature=how.temperature,
             seed=self._run.seed, thinking=how.thinking,

@@ -1,6 +1,6 @@
 """Rows and prompts: JSON lines in, token ids out, in an order that is a function of the seed alone.
 
-Draw d of a run is a fixed row, whatever happened before: resuming needs no more state than the number of draws.
+Draw d of a run is a fixed row, so that the number of draws is all the state that resuming needs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Draw:
 
 
 class Prompts:
-    """The prompts of one file."""
+    """The prompts of one file, in the order of a seed."""
 
     def __init__(self, prompts: list[Prompt], *, seed: int, skipped: int = 0, faults: int = 0) -> None:
         if not prompts:
@@ -51,7 +51,7 @@ class Prompts:
         return len(self.prompts)
 
     def draw(self, number: int) -> Draw:
-        """Draw `number`: epochs of all prompts, each in an order of its own."""
+        """Return draw `number`: epochs over all prompts, each epoch in its own order."""
         epoch, place = divmod(number, len(self.prompts))
         if epoch not in self._orders:
             random = torch.Generator().manual_seed((self._seed * 1_000_003 + epoch) % 2**63)
@@ -60,7 +60,7 @@ class Prompts:
 
 
 def read_rows(path: str | Path) -> list[dict[str, Any]]:
-    """The rows of a JSON lines file. Raises `ConfigurationError` naming the line."""
+    """Return the rows of a JSON lines file. Raises ConfigurationError naming the line."""
     rows, number = [], 0
     try:
         with open(path, encoding="utf-8") as lines:
@@ -79,10 +79,10 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> Prompts:
-    """Every row's prompt; prompts over `max_prompt_tokens`, and rows that give none, are left out and counted.
+    """Return the prompt of every row; prompts over `max_prompt_tokens` and rows without one are left out and counted.
 
-    A row gives none that its template cannot be filled from, whose text is no Unicode (a lone surrogate), or that has
-    no token: a completion's first token is predicted from the prompt's last. Raises `ConfigurationError`.
+    A row has no prompt if its template cannot be filled, if the text is not Unicode (a lone surrogate), or if it has no
+    token, as a completion's first token is predicted from the prompt's last. Raises ConfigurationError.
     """
     fill = template(data.prompt)
     if data.chat and not getattr(tokenizer, "chat_template", None):
@@ -102,7 +102,7 @@ def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> 
 
 
 def _prompt(row: Mapping[str, Any], fill: Fill, data: Data, tokenizer: Any) -> Prompt | None:
-    """None: the row's own fault."""
+    """Return the prompt, or None where the row is at fault."""
     from jinja2 import TemplateError
 
     try:

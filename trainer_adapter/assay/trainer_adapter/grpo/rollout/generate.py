@@ -1,8 +1,8 @@
 """The local generator: sampling with a KV cache, many sequences at once, in this process.
 
 Prompts are padded on the left and run once each; the cache is then repeated for the samples of a group. Finished
-rows leave the batch when half of it is done, and so do the stragglers of a group that has enough. A row that has
-thought for its budget is made to write the end of its thinking, token by token, and those tokens do not train.
+sequences leave the batch when half of it is done, and so do the stragglers of a group that has enough verdicts. A
+sequence whose thinking reaches its budget is continued with the text that ends thinking; these tokens do not train.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Enough = Callable[[int], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How a rollout is sampled. `stream` keeps the random numbers of training and evaluation apart."""
+    """Sampling settings of a rollout. `stream` separates the random numbers of training from those of evaluation."""
 
     samples: int
     max_tokens: int
@@ -38,7 +38,7 @@ class Sampling:
 
 @dataclass
 class _Row:
-    """A sequence under way."""
+    """A sequence being generated."""
 
     draw: int
     index: int
@@ -59,14 +59,14 @@ class LocalGenerator:
         """Tokens sampled so far."""
 
     def sync(self, version: int) -> None:
-        """The weights are the trainer's own."""
+        """Do nothing: the weights are the trainer's own."""
 
     def close(self) -> None:
-        """Nothing to let go."""
+        """Do nothing: there is nothing to release."""
 
     @torch.no_grad()
     def run(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
-        """Sample `how.samples` completions of every draw; each is delivered when it is finished."""
+        """Sample `how.samples` completions of every draw, and deliver each when it is finished."""
         model = self._policy.model
         was_training = model.training
         model.eval()
@@ -100,7 +100,7 @@ class LocalGenerator:
 
 
 class _Decoding:
-    """One batch under way: `rows` are those in the batch, done or not."""
+    """One batch being decoded, its sequences finished or not."""
 
     def __init__(
         self, owner: LocalGenerator, how: Sampling, deliver: Deliver, enough: Enough,
@@ -114,7 +114,7 @@ class _Decoding:
         self._marks = _thinking_ids(how.thinking, self._policy.tokenizer)
 
     def run(self, logits: Tensor) -> None:
-        """To the end of every row."""
+        """Decode until every sequence has ended."""
         for step in range(self._how.max_tokens):
             self._take(logits, step)
             done = sum(row.done for row in self._rows)
@@ -125,7 +125,7 @@ class _Decoding:
             logits = self._step()
 
     def _take(self, logits: Tensor, step: int) -> None:
-        """A token for every row that is under way; what is finished is delivered, what is no longer wanted ends."""
+        """Append one token to every running sequence; deliver the finished ones, drop those no longer needed."""
         chosen = choose(logits, uniforms(self._keys, step), temperature=self._how.temperature)
         tokens, logps = (one.tolist() for one in chosen)
         for row, token, logp in zip(self._rows, tokens, logps, strict=True):
@@ -154,7 +154,7 @@ class _Decoding:
             self._think(row, self._how.thinking.budget)
 
     def _think(self, row: _Row, budget: int) -> None:
-        """Whether it thinks, by its last tokens; past the budget the end is forced."""
+        """Track whether a sequence is thinking, by its last tokens, and force the end past the budget."""
         start, end, close = self._marks
         if not row.thinking:
             row.thinking = row.ids == start
@@ -182,12 +182,12 @@ class _Decoding:
 
 
 def positions(mask: Tensor) -> Tensor:
-    """Positions of left-padded rows."""
+    """Return the positions of left-padded sequences."""
     return (mask.cumsum(-1) - 1).clamp(min=0)
 
 
 def _thinking_ids(thinking: Thinking | None, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
-    """The tokens that start thinking, that end it, and that are written where the budget is spent."""
+    """Return the tokens that start thinking, that end it, and that are forced past the budget."""
     if thinking is None:
         return [], [], []
     texts = (thinking.start, thinking.end, thinking.close)

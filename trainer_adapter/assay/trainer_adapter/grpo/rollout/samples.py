@@ -1,4 +1,4 @@
-"""What a rollout is: samples of a prompt, and the group that they make."""
+"""Samples of a prompt, and the group that they form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sample:
 
     @property
     def tokens(self) -> int:
-        """Its length, forced tokens included."""
+        """Number of tokens, forced ones included."""
         return len(self.ids)
 
 

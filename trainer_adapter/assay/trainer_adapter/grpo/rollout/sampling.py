@@ -1,7 +1,7 @@
-"""Random numbers as a function of what they are for, and sampling by them.
+"""Counter-based random numbers, and sampling by them.
 
-The uniform of token t of sample i of draw d is a hash of (seed, stream, d, i, t). So a completion does not
-depend on which others share its batch or rank, resuming needs no generator's state, and a rerun is the same run.
+The uniform of token t of sample i of draw d is a hash of (seed, stream, d, i, t). A completion therefore
+does not depend on its batch or rank, and resuming needs no state of a generator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MASK = (1 << 64) - 1
 
 
 def _mix(value: int) -> int:
-    """A step of splitmix64 (Steele et al., 2014)."""
+    """Return the next state of splitmix64 (Steele et al., 2014)."""
     value = (value + 0x9E3779B97F4A7C15) & _MASK
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -21,7 +21,7 @@ def _mix(value: int) -> int:
 
 
 def key(*parts: int) -> int:
-    """A key of 63 bits, good for a torch int64."""
+    """Return a key of 63 bits, which fits a torch int64."""
     value = 0
     for part in parts:
         value = _mix(value ^ (part & _MASK))
@@ -29,7 +29,7 @@ def key(*parts: int) -> int:
 
 
 def uniforms(keys: Tensor, step: int) -> Tensor:
-    """One number in [0, 1) per key (int64), for token `step`; fp64."""
+    """Return one fp64 number in [0, 1) per key (int64 [B]), for token `step`."""
     value = keys ^ (_mix(step) >> 1)
     value = _wrapped(value ^ _shift(value, 30), 0xBF58476D1CE4E5B9)
     value = _wrapped(value ^ _shift(value, 27), 0x94D049BB133111EB)
@@ -38,17 +38,19 @@ def uniforms(keys: Tensor, step: int) -> Tensor:
 
 
 def _shift(value: Tensor, bits: int) -> Tensor:
-    """A logical shift to the right of what int64 holds as unsigned."""
+    """Return int64 values shifted right as if unsigned."""
     return (value >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def _wrapped(value: Tensor, factor: int) -> Tensor:
-    """A product modulo 2^64; torch's int64 wraps."""
+    """Return a product modulo 2^64, as torch's int64 wraps."""
     return value * (factor - (1 << 64) if factor >= 1 << 63 else factor)
 
 
 def choose(logits: Tensor, random: Tensor, *, temperature: float) -> tuple[Tensor, Tensor]:
-    """A token per row of fp32 `logits` by inverse CDF, and its log-prob at that temperature; 0: the most likely.
+    """Return a token per sequence by inverse CDF, and its log-prob at the temperature (0: the most likely token).
+
+    `logits`: fp32 [B, V]; `uniform`: fp64 [B]. Both results are [B].
 
     A token of probability 0 is never chosen.
     """

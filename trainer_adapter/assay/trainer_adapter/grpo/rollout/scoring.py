@@ -1,9 +1,8 @@
-"""Verdicts from Assay while generation goes on, and the end of stragglers, down to the sandbox.
+"""Verdicts from Assay while generation goes on, and cancellation of stragglers.
 
-Samples are sent as they are finished: one by one where stragglers may be cancelled, group by group where
-patience is bounded, else all of a batch together. Once a group has as many verdicts as it needs, or patience is
-at its end, what is still open is cancelled: the request ends, the service cancels the item, the sandbox kills
-the program. A completion without a verdict has no reward, and is never read as a 0.
+Samples are sent as they are finished: one by one where stragglers may be cancelled, group by group where `patience_s`
+is set, else in batches. Once a group has as many verdicts as it needs, or `patience_s` is over, the open requests are
+cancelled, down to the program in the sandbox. A completion without a verdict has no reward, and never one of 0.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from assay.trainer_adapter.scorer import Scorer
 from assay.trainer_adapter.sessions import Target
 
 UNSENT = 256
-"""Samples that are gathered before they are sent, where nothing may be cancelled."""
+"""Samples that are collected before they are sent, where nothing may be cancelled."""
 CANCELLED = "cancelled"
 
 
-class Judge:
-    """Turns samples into items of a verifier, on the session of this process."""
+class SampleScorer:
+    """Turns samples into items and scores them, on the client session of this process."""
 
     def __init__(self, settings: Reward, *, run: str, scorer: Scorer | None = None) -> None:
         self.settings, self._run = settings, run
@@ -39,7 +38,7 @@ class Judge:
         self._scorer = scorer or Scorer(target, deadline_s=settings.deadline_s)
 
     def submit(self, pairs: Sequence[tuple[Draw, Sample]], *, step: int) -> Future[list[Grade]]:
-        """Grades to come; cancelling the future cancels the items."""
+        """Return a future of the grades; cancelling it cancels the items."""
         return self._scorer.submit([self._item(draw, sample, step) for draw, sample in pairs])
 
     def _item(self, draw: Draw, sample: Sample, step: int) -> Mapping[str, Any] | Grade:
@@ -57,10 +56,10 @@ class Judge:
 
 
 class Scoring:
-    """The verdicts of one batch of draws. `needed`: samples a group; beyond those, the rest are stragglers."""
+    """Collects the verdicts of one batch of draws. `needed`: samples per group; further ones are stragglers."""
 
-    def __init__(self, judge: Judge, draws: Sequence[Draw], *, needed: int, extra: int, step: int) -> None:
-        self._judge, self._needed, self._extra, self._step = judge, needed, extra, step
+    def __init__(self, scorer: SampleScorer, draws: Sequence[Draw], *, needed: int, extra: int, step: int) -> None:
+        self._sample_scorer, self._needed, self._extra, self._step = scorer, needed, extra, step
         self.groups = {draw.number: Group(draw) for draw in draws}
         self._open: dict[Future[list[Grade]], list[Sample]] = {}
         self._unsent: list[Sample] = []
@@ -69,13 +68,13 @@ class Scoring:
         self.cancelled = 0
 
     def deliver(self, sample: Sample) -> None:
-        """A finished sample: send it, or keep it until its batch is whole."""
+        """Send a finished sample, or keep it until its batch is complete."""
         self.groups[sample.draw].samples.append(sample)
         if self._extra:
             self._send([sample])
             return
         self._unsent.append(sample)
-        if self._judge.settings.patience_s is not None:
+        if self._sample_scorer.settings.patience_s is not None:
             self._send_whole_groups()
         elif len(self._unsent) >= UNSENT:
             self._flush()
@@ -90,7 +89,7 @@ class Scoring:
                 self._unsent = [one for one in self._unsent if one.draw != samples[0].draw]
 
     def enough(self, draw: int) -> bool:
-        """Whether a group has all the verdicts that it needs; an outage and a row's fault are none."""
+        """Return whether a group has all the verdicts that it needs, faults and outages not counted."""
         if not self._extra:
             return False
         self._collect()
@@ -99,7 +98,7 @@ class Scoring:
     def finish(self) -> list[Group]:
         """Wait for what is needed, cancel the rest, and return the groups in the order of their draws."""
         self._flush()
-        patience = self._judge.settings.patience_s
+        patience = self._sample_scorer.settings.patience_s
         until = None if patience is None else time.monotonic() + patience
         while self._wanted() and (until is None or time.monotonic() < until):
             self._collect(wait_s=0.05 if until is None else max(0.001, min(0.05, until - time.monotonic())))
@@ -109,7 +108,7 @@ class Scoring:
         return [self._settled(group) for group in self.groups.values()]
 
     def abandon(self) -> None:
-        """Cancel everything: the run ends here."""
+        """Cancel everything, as the run ends."""
         for future in list(self._open):
             self._cancel(future)
 
@@ -123,12 +122,12 @@ class Scoring:
 
     def _send(self, samples: list[Sample]) -> None:
         pairs = [(self.groups[sample.draw].draw, sample) for sample in samples]
-        future = self._judge.submit(pairs, step=self._step)
+        future = self._sample_scorer.submit(pairs, step=self._step)
         self._open[future] = list(samples)
         self._sent_at[future] = time.monotonic()
 
     def _collect(self, *, wait_s: float = 0.0) -> None:
-        """Take the verdicts that are there; wait a moment for one if there is none."""
+        """Collect the verdicts that have arrived; wait up to `wait_s` for one if there is none."""
         done = [future for future in self._open if future.done()]
         if not done and wait_s and self._open:
             _wait(next(iter(self._open)), wait_s)
@@ -148,7 +147,7 @@ class Scoring:
             sample.grade = Grade(None, None, CANCELLED, "service", "cancelled as a straggler")
 
     def _settled(self, group: Group) -> Group:
-        """A group with at most `needed` samples, those with verdicts first; in the order of their indices."""
+        """Return a group with at most `needed` samples, those with verdicts first, in the order of their indices."""
         judged = [sample for sample in group.samples if sample.grade is not None]
         judged.sort(key=lambda sample: (not _judged(sample), sample.index))
         group.samples = sorted(judged[: self._needed], key=lambda sample: sample.index)
@@ -158,7 +157,7 @@ class Scoring:
     def _raise_outages(self, group: Group) -> None:
         lost = [sample.grade for sample in group.samples if sample.grade and sample.grade.fault == "service"]
         outages = [grade for grade in lost if grade.reason != CANCELLED]
-        if outages and self._judge.settings.on_outage == "raise":
+        if outages and self._sample_scorer.settings.on_outage == "raise":
             raise ungraded(outages, of=len(group.samples))
 
 

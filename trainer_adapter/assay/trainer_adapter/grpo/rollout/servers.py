@@ -1,7 +1,7 @@
-"""Generators that are servers: vLLM, SGLang, or anything that speaks OpenAI's completions.
+"""Generators on servers: vLLM, SGLang, or any server with OpenAI's completions API.
 
 Prompts travel as token ids and completions come back as token ids with their log-probs, so that nothing is
-tokenised twice. A plain OpenAI server gives neither: its text is tokenised here, and its log-probs count as missing.
+tokenised twice. A plain OpenAI server returns neither: its text is tokenised here, and its log-probs count as missing.
 A server's log-probs are used only where they are of the sampled distribution (`logprobs = "processed"`: vLLM needs
 `--logprobs-mode processed_logprobs`; or temperature 1): raw ones are those of another temperature. One request a
 sample, cancelled when its group has enough. The trainer's weights reach the server after each step as a table says.
@@ -29,19 +29,19 @@ from assay.trainer_adapter.grpo.run.config import Generator, Thinking
 
 PLAIN = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
 WHOLE = {**PLAIN, "repetition_penalty": 1.0, "min_p": 0.0, "top_k": -1}
-"""What keeps a server from sampling by defaults of its own (a model's generation_config): what every kind takes, and
-what vLLM and SGLang take besides. The loss knows the whole distribution only."""
+"""Parameters that override a server's own sampling defaults (a model's generation_config), for every kind of server and
+for vLLM and SGLang: the loss assumes sampling from the whole distribution."""
 TRIES = 4
 LOOK_S = 0.02
 
 
 class GeneratorFailed(AssayError):
-    """The server of the generator does not answer, or answers what it must not."""
+    """The generator's server gives no answer, or a wrong one."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What a server wrote in one request."""
+    """The tokens of one request."""
 
     ids: list[int]
     logps: list[float]
@@ -53,7 +53,7 @@ Call = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Ask:
-    """One request: what has been written so far, and how much more may be."""
+    """One sample: its tokens so far, and how many more it may have."""
 
     ids: Sequence[int]
     max_tokens: int
@@ -108,14 +108,14 @@ SYNCS: Mapping[str, tuple[Sequence[Call], str | None]] = {
         (("/v1/load_lora_adapter", {"lora_name": "policy-{version}", "lora_path": "{path}"}),), "policy-{version}",
     ),
 }  # fmt: skip
-"""What is posted after a step, and the model's name from then on. `{path}`: where the weights lie."""
+"""Request that is posted after a step, and the model's name from then on. `{path}`: the folder of the weights."""
 
 
 class ServerGenerator:
-    """Samples on a server."""
+    """Samples completions on a server."""
 
     def __init__(self, settings: Generator, policy: Policy, folder: Path, *, writes: bool = True) -> None:
-        """`folder`: where weights are handed over; the server must see it. `writes`: whether this rank does that."""
+        """`folder`: where weights are written for the server, which must see it. `writes`: whether this rank writes."""
         self._settings, self._policy, self._folder, self._writes = settings, policy, folder, writes
         self._model = settings.model
         self.tokens = 0
@@ -142,7 +142,7 @@ class ServerGenerator:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _until_enough(self, tasks: Mapping[asyncio.Task[None], int], enough: Enough) -> None:
-        """Wait for all that is wanted; a group with enough verdicts loses its stragglers."""
+        """Wait for the samples, and cancel the stragglers of groups with enough verdicts."""
         open_ = set(tasks)
         while open_:
             done, open_ = await asyncio.wait(open_, timeout=LOOK_S, return_when=asyncio.FIRST_EXCEPTION)
@@ -177,13 +177,13 @@ class ServerGenerator:
         deliver(sample)
 
     def _stages(self, how: Sampling) -> list[tuple[int, Thinking | None]]:
-        """Lengths up to which is written, and what happens there: the budget of thinking, then the cap."""
+        """Return the length of the next stop and what happens there: the thinking budget, then the cap."""
         if how.thinking is None or how.thinking.budget >= how.max_tokens:
             return [(how.max_tokens, None)]
         return [(how.thinking.budget, how.thinking), (how.max_tokens, None)]
 
     def _thinks(self, sample: Sample, thinking: Thinking) -> bool:
-        """Whether it has begun to think and not ended."""
+        """Return whether it has begun to think and not ended."""
         text = self._policy.tokenizer.decode(sample.ids)
         return thinking.end not in text and (thinking.prefilled or text.lstrip().startswith(thinking.start))
 
@@ -211,7 +211,7 @@ class ServerGenerator:
             raise GeneratorFailed(f"{path}: an answer without {error}") from error
 
     async def _post(self, client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> Any:
-        """The answer; outages and 5xx are tried again, with longer and longer pauses."""
+        """Return the answer; retry outages and 5xx with exponential back-off."""
         for tries in range(TRIES):
             try:
                 answer = await client.post(path, json=body)
@@ -235,7 +235,7 @@ class ServerGenerator:
         )
 
     def sync(self, version: int) -> None:
-        """Hand the weights over: write them, then post what the table says. Raises `GeneratorFailed`."""
+        """Write the weights for the server, then post the request of `sync`. Raises GeneratorFailed."""
         calls, model = SYNCS[self._settings.sync]
         if calls and self._writes:
             path = self._folder / f"version-{version}"
@@ -254,7 +254,7 @@ class ServerGenerator:
                 await self._post(client, path, body)
 
     def close(self) -> None:
-        """The server is not ours to end."""
+        """Do nothing: the server belongs to somebody else."""
 
 
 def _filled(body: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Checkpoints: weights and optimizer in safetensors, the place of the run in JSON; a resumed run is the same run.
+"""Checkpoints: weights and optimizer in safetensors, the position of the run in JSON.
 
-A checkpoint is written beside its place and renamed, so a killed run leaves whole ones only. Random numbers and
-the learning rate are functions of the step, so nothing of them is kept.
+A checkpoint is written under another name and renamed, so that a killed run leaves complete ones only. Random numbers
+and the learning rate are functions of the step, so they have no state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = "checkpoints"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run stands: steps done, prompts drawn, and a fingerprint of what it must be resumed with."""
+    """Position of a run: steps done, prompts drawn, and the fingerprint of the configuration that must resume it."""
 
     step: int
     cursor: int
@@ -32,7 +32,7 @@ class Place:
 
 
 def save(out: Path, place: Place, policy: Policy, optimizer: Any, *, keep: int) -> Path:
-    """Write a checkpoint; all but the last `keep` go."""
+    """Write a checkpoint, and delete all but the last `keep`."""
     from safetensors.torch import save_file
 
     target = out / FOLDER / f"step-{place.step:06d}"
@@ -50,12 +50,12 @@ def save(out: Path, place: Place, policy: Policy, optimizer: Any, *, keep: int) 
 
 
 def list_all(out: Path) -> list[Path]:
-    """Whole checkpoints, oldest first."""
+    """Return the complete checkpoints, oldest first."""
     return sorted(path for path in (out / FOLDER).glob("step-*") if path.suffix != ".draft" and path.is_dir())
 
 
 def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -> Place:
-    """Load a checkpoint. Raises `ConfigurationError` if it is another configuration's."""
+    """Load a checkpoint. Raises ConfigurationError if it belongs to another configuration."""
     from safetensors.torch import load_file
 
     place = Place(**json.loads((folder / "place.json").read_text()))

@@ -22,7 +22,7 @@ from assay.trainer_adapter.grpo.run.config import Run, load
 
 RECIPES = "assay.trainer_adapter.grpo.recipes"
 PLACEHOLDER = "prepared"
-"""What a recipe writes where its own preparation fills a path in."""
+"""Placeholder of a recipe for a path that its preparation fills in."""
 
 
 def train(
@@ -49,7 +49,7 @@ def train(
 
 
 def execute(run: Run, out: Path, *, resume: bool = False, quiet: bool = False) -> Path:
-    """Prepare what a recipe prepares, then train. Returns the folder of the run."""
+    """Run the preparation of a recipe, then train. Return the folder of the run."""
     from assay.trainer_adapter.grpo.run.loop import Training
     from assay.trainer_adapter.grpo.run.ranks import Ranks
 
@@ -75,7 +75,7 @@ def execute(run: Run, out: Path, *, resume: bool = False, quiet: bool = False) -
 
 
 def read(config: str, overrides: list[str]) -> Run:
-    """The run of a file, or of a bundled recipe. Raises `ConfigurationError`."""
+    """Return the run of a file, or of a bundled recipe. Raises ConfigurationError."""
     if Path(config).suffix == ".toml" or Path(config).is_file():
         return load(Path(config), overrides)
     recipe = files(RECIPES) / f"{config}.toml"
@@ -87,7 +87,7 @@ def read(config: str, overrides: list[str]) -> Run:
 
 
 def prepared(run: Run, out: Path, *, writes: bool) -> Run:
-    """The run with what its recipe prepares under `out`, once."""
+    """Return the run with the paths that its recipe prepares under `out`, once."""
     if run.prepare is None:
         return run
     done = out / "prepared.toml"

@@ -1,7 +1,7 @@
-"""A training run as data: what a TOML file holds, checked before anything is loaded.
+"""The configuration of a training run, as in its TOML file, validated before anything is loaded.
 
 Sampling is from the policy itself: `top_p = 1`, `top_k = 0`, and the temperature is the one that the
-loss divides logits by. Anything else would train on the ratio of two other distributions, so it is refused here.
+loss divides logits by. Other settings would make the loss use the ratio of two other distributions and are refused.
 Unknown keys are refused. Units are in the names. `docs/train.md` lists every key.
 """
 
@@ -31,7 +31,7 @@ class Section(BaseModel):
 
 
 class Lora(Section):
-    """Low-rank adapters (peft); the base stays as it is."""
+    """Low-rank adapters (peft) over a frozen base."""
 
     rank: int = Field(16, ge=1)
     alpha: int = Field(32, ge=1)
@@ -63,7 +63,7 @@ class Data(Section):
 
 
 class Reward(Section):
-    """Assay: where it is, which verifier judges, against what. See docs/trainers.md for templates."""
+    """Where Assay is, which verifier scores, and against which reference. See docs/trainers.md for templates."""
 
     url: str | list[str] = "embedded:"
     verifier: str
@@ -77,7 +77,7 @@ class Reward(Section):
 
 
 class Thinking(Section):
-    """A bound on thinking: after `budget` tokens without `end`, `close` is written in the model's place.
+    """A bound on thinking: after `budget` tokens without `end`, the text `close` is forced.
 
     A completion thinks from its `start`, or from its first token where the template already wrote that (`prefilled`).
     """
@@ -90,7 +90,7 @@ class Thinking(Section):
 
 
 class Rollout(Section):
-    """Groups of completions. `extra`: samples beyond `group`; the stragglers are cancelled once `group` are judged."""
+    """Groups of completions. `extra`: samples beyond `group`; stragglers are cancelled once `group` have verdicts."""
 
     prompts: int = Field(ge=1)
     group: int = Field(ge=2, description="An advantage is a difference to others of the group.")
@@ -109,7 +109,7 @@ class Rollout(Section):
 
 
 class Generator(Section):
-    """Who samples: this process (`local`), or a server. `logprobs`: what the server's are worth."""
+    """Where completions are sampled: in this process (`local`), or on a server. `logprobs`: the kind of a server's."""
 
     kind: Literal["local", "openai", "vllm", "sglang"] = "local"
     url: str = "http://127.0.0.1:8000"
@@ -122,7 +122,7 @@ class Generator(Section):
 
 
 class Algorithm(Section):
-    """A preset by name; every further key overrides a column of it."""
+    """A preset by name; every further key overrides a field of it."""
 
     name: str = "dapo"
     advantage: Kind | None = None
@@ -163,7 +163,7 @@ class Algorithm(Section):
         return self
 
     def preset(self) -> Preset:
-        """The preset with the overrides."""
+        """Return the preset with the overrides."""
         base = PRESETS[self.name]
         own = self.model_dump(exclude_none=True)
         loss = replace(base.loss, **{name: own[name] for name in LossSpec.__dataclass_fields__ if name in own})
@@ -207,21 +207,21 @@ class Eval(Section):
 
 
 class Checkpoint(Section):
-    """Every so many steps, and at the end; `keep` of them stay."""
+    """Checkpoints every so many steps and at the end, of which `keep` stay."""
 
     every: int = Field(50, ge=0)
     keep: int = Field(2, ge=1)
 
 
 class Prepare(Section):
-    """What a bundled recipe makes before it trains: a model, rows."""
+    """What a bundled recipe prepares before it trains: a model, rows."""
 
     kind: Literal["tiny_sums", "smollm2_sums"]
     options: dict[str, Any] = {}
 
 
 class Run(Section):
-    """The whole file."""
+    """The whole configuration file."""
 
     name: str = "run"
     seed: int = 0
@@ -251,7 +251,7 @@ class Run(Section):
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Run:
-    """The run of a TOML file, with `section.key=value` overrides (values as TOML). Raises `ConfigurationError`."""
+    """Return the run of a TOML file, with `section.key=value` overrides (values as TOML). Raises ConfigurationError."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
@@ -264,7 +264,7 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Run:
 
 
 def parse(table: Mapping[str, Any], name: str) -> Run:
-    """The run of a table. Raises `ConfigurationError`."""
+    """Return the run of a table. Raises ConfigurationError."""
     try:
         return Run.model_validate(table)
     except ValidationError as error:

@@ -1,8 +1,8 @@
-"""Held-out evaluation: pass@1, pass@k, and the alarm of a reward that rises while the evaluation falls.
+"""Held-out evaluation: pass@1, pass@k, and an alarm when reward rises while the evaluation falls.
 
 pass@k is the unbiased estimate 1 - C(n-c, k) / C(n, k) over n verified samples of a prompt (arXiv:2107.03374).
-Samples without a verdict are in no denominator, and a figure over none is None, never 0. Evaluation draws its own
-random numbers, the same at every step, so a change between two evaluations is the policy's.
+Samples without a verdict are in no denominator; a figure over no sample is None. Evaluation uses the same random
+numbers at every step, so that two evaluations differ by the policy only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.trainer_adapter.grpo.rollout.collect import Generator
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
 from assay.trainer_adapter.grpo.rollout.generate import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Group
-from assay.trainer_adapter.grpo.rollout.scoring import Judge, Scoring
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.ranks import Ranks
 from assay.trainer_adapter.grpo.run.records import share
@@ -25,7 +25,7 @@ STREAM = 1
 
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:
-    """The probability that one of k samples, drawn from `samples` of which `correct` are right, is right."""
+    """Return the probability that one of k samples is right, drawn from `samples` of which `correct` are."""
     if samples - correct < k:
         return 1.0
     return 1.0 - math.comb(samples - correct, k) / math.comb(samples, k)
@@ -34,15 +34,15 @@ def pass_at_k(samples: int, correct: int, k: int) -> float:
 class Evaluator:
     """Evaluates on a fixed set of held-out prompts."""
 
-    def __init__(self, run: Run, prompts: Prompts, generator: Generator, judge: Judge, ranks: Ranks) -> None:
-        self._run, self._generator, self._judge, self._ranks = run, generator, judge, ranks
+    def __init__(self, run: Run, prompts: Prompts, generator: Generator, scorer: SampleScorer, ranks: Ranks) -> None:
+        self._run, self._generator, self._sample_scorer, self._ranks = run, generator, scorer, ranks
         self._draws = [Draw(number, prompt) for number, prompt in enumerate(prompts.prompts[: run.eval.rows])]
 
     def evaluate(self, step: int) -> dict[str, float | None]:
-        """The figures after `step` steps, over all ranks; `samples` are those with a verdict."""
+        """Return the figures after `step` steps, over all ranks; `samples` counts those with a verdict."""
         settings = self._run.eval
         mine = self._draws[self._ranks.rank :: self._ranks.size]
-        scoring = Scoring(self._judge, mine, needed=settings.samples, extra=0, step=step)
+        scoring = Scoring(self._sample_scorer, mine, needed=settings.samples, extra=0, step=step)
         how = Sampling(
             samples=settings.samples, max_tokens=self._run.rollout.max_tokens, temperature=settings.temperature,
             seed=self._run.seed, stream=STREAM, thinking=self._run.rollout.thinking,
@@ -77,9 +77,9 @@ class Evaluator:
 
 @dataclass
 class Alarm:
-    """Sounds when training reward is up on the best evaluation's while the evaluation is down on it.
+    """Detects that training reward is above that of the best evaluation while the evaluation is below it.
 
-    Down means by more than `drop` and by more than three standard errors of the two proportions. The reward
+    Below means by more than `drop` and by more than three standard errors of the two proportions. The reward
     of an evaluation is the mean of the last steps before it; of one before the first step, of the first steps after.
     """
 
@@ -89,7 +89,10 @@ class Alarm:
     best_samples: float = 0.0
 
     def look(self, evaluation: float, *, samples: float, first: float | None, last: float | None) -> bool:
-        """One evaluation; `first`, `last`: mean training reward of the first and last steps since the previous one."""
+        """Record an evaluation and return whether the alarm is raised.
+
+        `first`, `last`: mean training reward of the first and last steps since the previous one.
+        """
         if self.best is not None and self.best_reward is None:
             self.best_reward = first
         if self.best is None or evaluation >= self.best:

@@ -1,10 +1,10 @@
 """The loop: rollouts, verdicts, advantages, update; evaluation, checkpoints, records. Synchronous and on-policy.
 
-    for step:  collect (draw, sample, judge)  ->  update  ->  sync the generator  ->  record  ->  evaluate, checkpoint
+    for step:  collect (draw, sample, score)  ->  update  ->  sync the generator  ->  record  ->  evaluate, checkpoint
 
 A run is a function of its file and seed: killed and resumed from a checkpoint, it gives the same numbers (with
-`rollout.extra = 0`: which stragglers are cancelled is a matter of time). A step in which nothing could be judged
-does not update; several in a row end the run, because an outage must not look like learning.
+`rollout.extra = 0`: which stragglers are cancelled is a matter of time). A step without a verdict does not
+update; several in a row end the run, because an outage must not look like learning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.collect import Collected, Collector, Generator, live_draws
 from assay.trainer_adapter.grpo.rollout.data import load_prompts
 from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
-from assay.trainer_adapter.grpo.rollout.scoring import Judge
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
 from assay.trainer_adapter.grpo.run import checkpoint
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.evaluation import Alarm, Evaluator
@@ -46,7 +46,7 @@ from assay.trainer_adapter.grpo.run.watch import Watch
 from assay.trainer_adapter.missing import Ungraded
 
 WINDOW = 10
-"""Steps whose mean reward an evaluation is held against."""
+"""Number of steps whose mean reward an evaluation is compared with."""
 
 
 class Training:
@@ -61,10 +61,10 @@ class Training:
         self.run, self.out, self._ranks = run, out, ranks or Ranks()
         self.policy = Policy.load(run.model)
         self.learner = Learner(self.policy, run, self._ranks)
-        self._judge = Judge(run.reward, run=run.name)
+        self._sample_scorer = SampleScorer(run.reward, run=run.name)
         self._generator = make_generator(run, self.policy, out, self._ranks)
         train = load_prompts(run.data.train, run.data, self.policy.tokenizer, seed=run.seed)
-        self._collector = Collector(run, train, self._generator, self._judge, self._ranks)
+        self._collector = Collector(run, train, self._generator, self._sample_scorer, self._ranks)
         self._evaluator = self._make_evaluator()
         self._alarm = Alarm(run.eval.alarm_drop)
         self._since: list[float] = []
@@ -86,10 +86,10 @@ class Training:
         held_out = load_prompts(self.run.data.eval, self.run.data, self.policy.tokenizer, seed=self.run.seed)
         current = self.run.generator.kind == "local" or self.run.generator.sync != "none"
         generator = self._generator if current else LocalGenerator(self.policy, batch=self.run.generator.batch)
-        return Evaluator(self.run, held_out, generator, self._judge, self._ranks)
+        return Evaluator(self.run, held_out, generator, self._sample_scorer, self._ranks)
 
     def _start(self, resume: bool) -> checkpoint.Place:
-        """The place to go on from; the folder is made, and never mixed with another run's."""
+        """Return the position to continue from. Create the folder; refuse one that holds another run."""
         found = checkpoint.list_all(self.out)
         if resume and found:
             place = checkpoint.restore(
@@ -108,7 +108,7 @@ class Training:
         return checkpoint.Place(0, 0, fingerprint(self.run))
 
     def _replay(self, step: int) -> None:
-        """What the alarm knew after `step` steps: the evaluations, and the rewards since the last one."""
+        """Restore the alarm's state after `step` steps: the evaluations, and the rewards since the last one."""
         seen = 0
         for line in read_lines(self.out / EVALS):
             if line["step"] <= step:
@@ -118,7 +118,7 @@ class Training:
         self._since = [reward for reward in rewards if reward is not None]
 
     def _looks(self, line: Mapping[str, Any]) -> bool:
-        """Whether the alarm sounds at an evaluation; one without verdicts says nothing."""
+        """Return whether the alarm is raised at an evaluation; one without verdicts is ignored."""
         value = line[self._judged]
         return value is not None and self._alarm.look(
             value, samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
@@ -130,7 +130,7 @@ class Training:
         return f"pass@{min(self.run.eval.k)}"
 
     def train(self) -> Path:
-        """All steps that are left; returns the folder of the run."""
+        """Run the remaining steps; return the folder of the run."""
         try:
             if self._place.step == 0:
                 self._evaluate(0)
@@ -173,9 +173,9 @@ class Training:
             self._ungraded = 0
             return self.learner.update(done.train, step=step - 1)
         self._ungraded += 1
-        self._watch.note(f"step {step}: no completion has a verdict, nothing is learnt")
+        self._watch.note(f"step {step}: no completion has a verdict, no update is made")
         if self._ungraded >= self.run.max_ungraded_steps:
-            raise Ungraded(f"no verdict in {self._ungraded} steps in a row; the last checkpoint is whole")
+            raise Ungraded(f"no verdict in {self._ungraded} steps in a row; the last checkpoint is complete")
         return Updated()
 
     def _record(self, step: int, done: Collected, updated: Updated, sampled: int, times: dict[str, float]) -> None:
@@ -222,7 +222,7 @@ class Training:
 
 
 def make_generator(run: Run, policy: Policy, out: Path, ranks: Ranks) -> Generator:
-    """The generator of the configuration."""
+    """Return the generator of the configuration."""
     if run.generator.kind == "local":
         return LocalGenerator(policy, batch=run.generator.batch)
     from assay.trainer_adapter.grpo.rollout.servers import ServerGenerator
@@ -231,7 +231,7 @@ def make_generator(run: Run, policy: Policy, out: Path, ranks: Ranks) -> Generat
 
 
 def public(run: Run) -> str:
-    """The configuration as JSON, without keys."""
+    """Return the configuration as JSON, without API keys."""
     table = run.model_dump(mode="json")
     for section in ("reward", "generator"):
         table[section]["api_key"] = None
@@ -239,7 +239,7 @@ def public(run: Run) -> str:
 
 
 def fingerprint(run: Run) -> str:
-    """What must not change between a checkpoint and its resume: all but where things are and how often one looks."""
+    """Return a digest of what must not change between a checkpoint and its resume: not paths, URLs and intervals."""
     table = run.model_dump(mode="json")
     for section, names in {
         "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),

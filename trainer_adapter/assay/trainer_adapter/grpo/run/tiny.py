@@ -1,4 +1,4 @@
-"""A model of a few hundred thousand parameters and sums to train it on: the demo's, made from nothing, offline.
+"""The demo's model, of a few hundred thousand parameters, and sums to train it on, made offline.
 
 A tokenizer of single characters, a Qwen2 of two layers, and a short supervised warm start, so that the first
 rewards are neither all 0 nor all 1. The warm start sees the training pairs only, never the held-out ones.
@@ -18,7 +18,7 @@ PAD, END = "<pad>", "<end>"
 
 
 def tokenizer() -> Any:
-    """One token a character."""
+    """Return a tokenizer with one token per character."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -30,7 +30,7 @@ def tokenizer() -> Any:
 
 
 def model(words: Any, *, width: int, layers: int, seed: int) -> Any:
-    """A small Qwen2."""
+    """Return a small Qwen2 with random weights."""
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(seed)
@@ -44,7 +44,7 @@ def model(words: Any, *, width: int, layers: int, seed: int) -> Any:
 
 
 def sums(limit: int, *, held_out: int, seed: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Every sum of two numbers below `limit`, shuffled: rows to train on, rows held out."""
+    """Return every sum of two numbers below `limit`, shuffled, as rows to train on and held-out rows."""
     pairs = [(a, b) for a in range(limit) for b in range(limit)]
     order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(seed)).tolist()
     digits = len(str(limit - 1))
@@ -58,7 +58,7 @@ def sums(limit: int, *, held_out: int, seed: int) -> tuple[list[dict[str, str]],
 def warm_start(
     model: Any, words: Any, rows: list[dict[str, str]], *, steps: int, batch: int, lr: float, seed: int
 ) -> None:
-    """Supervised steps on the answers of `rows`: the loss is over the answer and its end."""
+    """Make supervised steps on the answers of `rows`; the loss is over the answer and its end token."""
     lines = [_line(words, row) for row in rows]
     width = max(len(ids) for ids, _ in lines)
     ids = torch.tensor([ids + [words.pad_token_id] * (width - len(ids)) for ids, _ in lines])
@@ -85,7 +85,7 @@ def prepare(
     out: Path, *, seed: int, limit: int = 30, held_out: int = 128, width: int = 96, layers: int = 2,
     warm_steps: int = 200, warm_batch: int = 128, warm_lr: float = 2e-3,
 ) -> dict[str, str]:  # fmt: skip
-    """Write model, rows and held-out rows under `out`; what of the configuration they fill in."""
+    """Write model, rows and held-out rows under `out`; return the configuration that they fill in."""
     words = tokenizer()
     train, held = sums(limit, held_out=held_out, seed=seed)
     small = model(words, width=width, layers=layers, seed=seed)
@@ -99,5 +99,5 @@ def prepare(
 
 
 def write_rows(path: Path, rows: list[dict[str, str]]) -> None:
-    """Rows as JSON lines."""
+    """Write rows as JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -39,7 +39,7 @@ SUMS = (
 
 @dataclass
 class Updated:
-    """What an update amounts to, over all ranks; `sums` are by the names in `SUMS`."""
+    """Figures of an update over all ranks; `sums` has the names in `SUMS`."""
 
     grad_norms: list[float] = field(default_factory=list)
     skipped: int = 0
@@ -51,7 +51,7 @@ class Updated:
 
 
 class Learner:
-    """The policy, its optimizer, and how a batch of groups moves them."""
+    """Updates the policy from batches of groups."""
 
     def __init__(self, policy: Policy, run: Run, ranks: Ranks) -> None:
         self.policy, self._run, self._ranks = policy, run, ranks
@@ -68,7 +68,7 @@ class Learner:
         self._updates = settings.minibatches * settings.epochs
 
     def update(self, groups: Sequence[Group], *, step: int) -> Updated:
-        """Move the policy by the groups of step `step` (from 0)."""
+        """Update the policy from the groups of step `step` (from 0)."""
         torch.manual_seed(key(self._run.seed, step))
         self.policy.model.train()
         done = Updated()
@@ -161,7 +161,7 @@ class Learner:
 
     @property
     def _in_loss(self) -> float:
-        """The coefficient of the KL term in the loss."""
+        """Coefficient of the KL term in the loss."""
         return self._run.algorithm.beta if self.preset.kl_in == "loss" else 0.0
 
     # --- the update ----------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Learner:
         return inputs, missing
 
     def _count(self, sums: dict[str, float], batch: Batch, loss: Tensor, stats: Any, missing: int) -> None:
-        """Sums of this micro-batch: over rows that were computed."""
+        """Add the sums of this micro-batch, over the tokens that were computed."""
         seen = stats.seen
         known = seen & ~batch.rollout.isnan()
         change = torch.where(known, (stats.logp - batch.rollout).clamp(-20, 20), 0.0).double()
@@ -250,7 +250,7 @@ class Learner:
             sums[name] += float(value.detach() if isinstance(value, Tensor) else value)
 
     def _step(self, done: Updated) -> bool:
-        """Whether the policy moved: not where the gradient, the same on all ranks, is not finite."""
+        """Make the optimizer step unless the gradient (the same on all ranks) is not finite; return whether it was."""
         parameters = self.policy.parameters()
         self._ranks.sum_gradients(parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, self._run.optimizer.max_grad_norm))
@@ -264,7 +264,7 @@ class Learner:
         return moves
 
     def _sum(self, done: Updated) -> None:
-        """Counts and sums over all ranks."""
+        """Sum the counts over all ranks."""
         counts = ("sequences", "sequences_computed", "tokens", "tokens_computed")
         local = [*done.sums.values(), *(float(getattr(done, name)) for name in counts)]
         whole = self._ranks.sum(torch.tensor(local, dtype=torch.float64)).tolist()
@@ -274,7 +274,7 @@ class Learner:
 
 
 def learning_rate(settings: Optimizer, step: int, steps: int) -> float:
-    """The rate of step `step`, counted from 0, of `steps`: a function of nothing else."""
+    """Return the learning rate of step `step`, counted from 0, of `steps`."""
     if step < settings.warmup_steps:
         return settings.lr * (step + 1) / settings.warmup_steps
     left = max(steps - settings.warmup_steps, 1)

@@ -1,4 +1,4 @@
-"""Live progress: a table that stays in place on a terminal, a line a step elsewhere. Writes to stderr."""
+"""Live progress on stderr: a table that is updated in place on a terminal, one line per step elsewhere."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SHOWN = (
     ("no verdict", "ungraded", "{:.1%}"), ("work saved", "work_saved", "{:.0%}"),
     ("generated", "tokens_per_s", "{:,.0f} tokens/s"), ("verifier latency", "verify_p50_ms", "{:,.0f} ms"),
 )  # fmt: skip
-"""What the table shows: label, metric, form."""
+"""Lines of the table: label, metric, format."""
 EVERY_S = 5.0
 
 
 def _form(form: str, value: float | None) -> str:
-    """A figure as text; one over nothing is unknown."""
+    """Return a figure as text; None is unknown."""
     return "unknown" if value is None else form.format(value)
 
 
 class Watch:
-    """What a person sees while a run goes on."""
+    """Shows the progress of a run."""
 
     def __init__(self, *, steps: int, name: str, quiet: bool = False) -> None:
         self._steps, self._name, self._quiet = steps, name, quiet
@@ -47,7 +47,7 @@ class Watch:
             self._live.start()
 
     def step(self, line: Mapping[str, Any]) -> None:
-        """A step is done."""
+        """Show a finished step."""
         graded = line["graded"]
         shown = {**line, "ungraded": None if graded is None else 1.0 - float(graded)}
         if self._live is not None:
@@ -62,7 +62,7 @@ class Watch:
             )
 
     def evaluation(self, line: Mapping[str, Any]) -> None:
-        """An evaluation is done."""
+        """Show a finished evaluation."""
         figures = " ".join(
             f"{name} {_form('{:.3f}', value)}" for name, value in line.items() if name.startswith("pass@")
         )
@@ -71,13 +71,13 @@ class Watch:
             self.note(f"held-out {self._evaluation}")
 
     def note(self, text: str) -> None:
-        """Something that a person should know."""
+        """Show a note."""
         self._notes.append(one_line(text, limit=300))
         if self._live is None and not self._quiet:
             self._say(self._notes[-1])
 
     def close(self) -> None:
-        """Leave the last state on the screen."""
+        """Stop, with the last state left on the screen."""
         if self._live is not None:
             self._live.stop()
 
