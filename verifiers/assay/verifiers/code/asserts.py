@@ -167,6 +167,7 @@ def _together(candidacy: Candidacy, test_code: bytes, limits: Limits) -> tuple[R
     head = {**_SOLUTION, "low_trust": True}
     spec = RunSpec(
         action="tests",
+        role="together",
         head=head,
         blobs=[test_code, candidacy.source],
         limits=limits,
