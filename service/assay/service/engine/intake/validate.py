@@ -1,4 +1,4 @@
-"""From a request's bytes to a batch: validation, without ever reading inside a completion.
+"""From a request's bytes to a batch. Validation checks JSON, size and depth; it never interprets a completion's text.
 
 Faults of the envelope (not JSON, duplicate keys or ids, the body too large, an unknown field at the top) raise
 `EnvelopeFault`: a 4xx. Faults of one item are that item's result (`items`), and its neighbours are scored. What a
@@ -76,12 +76,12 @@ class Intake:
     def _check_count(self, count: int) -> None:
         self._bound("items", count, self.limits.items)
         if not count:
-            raise EnvelopeFault(ProblemCode.EMPTY_BATCH, "items: at least 1 item", field="items", limit=1)
+            raise EnvelopeFault(ProblemCode.EMPTY_BATCH, "items: must hold at least 1 item", field="items", limit=1)
 
     def _bound(self, field: str, size: int, limit: int) -> None:
         if size > limit:
             unit = "items" if field == "items" else "bytes"
-            detail = f"{field}: at most {limit} {unit}"
+            detail = f"{field}: must be at most {limit} {unit}"
             raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field=field, limit=limit)
 
 

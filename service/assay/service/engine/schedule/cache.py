@@ -52,7 +52,7 @@ class ReferenceStore:
     def put(self, owner: str, digest: str, body: bytes) -> None:
         """Store a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
         if len(body) > self._entry_bytes:
-            detail = f"reference: at most {self._entry_bytes} bytes"
+            detail = f"reference: must be at most {self._entry_bytes} bytes"
             raise EnvelopeFault("too_large", detail, status=413, field="reference", limit=self._entry_bytes)
         if sha256(body).hexdigest() != digest:
             raise EnvelopeFault("digest_mismatch", "the body's SHA-256 is not the one in the path", field="sha256")

@@ -52,9 +52,9 @@ class LossSpec:
 
     def __post_init__(self) -> None:
         for holds, rule in (
-            (self.clip_low >= 0 and self.clip_high >= 0, "clip_low and clip_high are at least 0"),
-            (self.ratio_cap > 0, "ratio_cap is above 0"),
-            (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg are above 0"),
+            (self.clip_low >= 0 and self.clip_high >= 0, "clip_low and clip_high must be at least 0"),
+            (self.ratio_cap > 0, "ratio_cap must be above 0"),
+            (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg must be above 0"),
             (self.ratio != "geometric" or self.surrogate == "clip", "ratio = geometric goes with surrogate = clip"),
             (
                 self.dual_clip is None or (self.surrogate == "clip" and self.ratio != "geometric"),
