@@ -2,9 +2,8 @@
 
 Every complete line of the output must start with the input row at its position, and its verifier versions must be those
 of the engine; otherwise nothing is changed and the run is refused. An incomplete last line is removed. First the
-missing
-rows are appended. Then rows with a retryable null are scored again, into a second file that replaces the output at the
-end. A kill at any moment loses only work in flight.
+missing rows are appended. Then rows with a retryable null are scored again, into a second file that replaces the output
+at the end. A kill at any moment loses only work in progress.
 """
 
 from __future__ import annotations

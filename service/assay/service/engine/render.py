@@ -1,7 +1,7 @@
 """Results as bytes: JSON as in the contract, or msgpack in which open values are JSON in `bin`.
 
-What a lane sent as JSON is spliced in unread. `reward`, `score` and `reason` are always written: a naive reader
-must find the null. Empty optional fields are left out.
+What a lane sent as JSON is inserted unread. `reward`, `score` and `reason` are always written, null or not, so that a
+client which reads `reward` without a default finds the null. Empty optional fields are left out.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from assay.contract import assay_pb2 as pb
+from assay.contract.codes import ProblemCode
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.errors import EngineError
 from assay.service.engine.intake.frames import json_of
@@ -92,7 +93,7 @@ class Scorer:
     async def _taken(self, request: bytes, context: Context) -> Submission:
         owner = self._owner(context)
         message = parsed(request, most=self._front.engine.settings.limits.items)
-        return await self._front.take(lambda: self._batch(message, context, owner), owner=owner)
+        return await self._front.submit_batch(lambda: self._batch(message, context, owner), owner=owner)
 
     def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
         defaults = frame(request.defaults) if request.HasField("defaults") else None
@@ -109,7 +110,7 @@ async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
     try:
         return await work()
     except Unauthorized as error:
-        document = problem(401, "unauthorized", str(error))
+        document = problem(401, ProblemCode.UNAUTHORIZED, str(error))
     except EngineError as error:
         document = problem_of(error)
     trailing: list[tuple[str, str | bytes]] = [("assay-problem-bin", json_of(document))]

@@ -39,7 +39,7 @@ class Intake:
         self._bound("body", len(body), self.limits.body_bytes)
         return self._read(body, MsgpackCodec(), owner, [])
 
-    def _read(self, body: bytes, codec: Codec, owner: str, places: Sequence[repair.Place]) -> Batch:
+    def _read(self, body: bytes, codec: Codec, owner: str, places: Sequence[repair.Repaired]) -> Batch:
         envelope = envelopes.envelope(body, codec, items=self.limits.items)
         reader = self._reader(codec, owner, envelopes.defaults(envelope.defaults, codec))
         self._check_count(len(envelope.items))
