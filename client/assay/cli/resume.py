@@ -110,7 +110,7 @@ def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:
     return islice(iter(rows), found.rows, None)
 
 
-def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
+def with_output_lines(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
     """Yield all rows with their output lines, except those to be scored again."""
     again = iter(retryable)
     due = next(again, None)
@@ -119,11 +119,11 @@ def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Itera
             if row.index == due:
                 due = next(again, None)
             else:
-                row.settled = line.decode().rstrip("\n")
+                row.done_line = line.decode().rstrip("\n")
             yield row
 
 
-def cut(output: str, size: int) -> None:
+def truncate(output: str, size: int) -> None:
     """Remove an incomplete last line."""
     if os.path.exists(output):
         os.truncate(output, size)
