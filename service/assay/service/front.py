@@ -61,13 +61,13 @@ class Front:
         return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def _finish(self, submission: Submission, *, strict: bool) -> list[ResultFrame]:
-        await self.settled(submission)
+        await self.wait_for_results(submission)
         frames = self.frames(submission, range(len(submission.results)))
         if strict:
             _refuse_faults(frames)
         return frames
 
-    async def settled(self, submission: Submission) -> None:
+    async def wait_for_results(self, submission: Submission) -> None:
         """Wait for all results. If the caller is cancelled, the submission is cancelled."""
         try:
             await submission.done()

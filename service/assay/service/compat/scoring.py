@@ -122,7 +122,7 @@ async def scored(
     submission = await front.submit_body(
         encoded({"items": items, "deadline_s": deadline_s}), owner=request.scope["assay.owner"]
     )
-    await while_connected(request, front.settled(submission))
+    await while_connected(request, front.wait_for_results(submission))
     return front.frames(submission, range(len(items)))
 
 

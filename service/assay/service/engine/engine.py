@@ -21,7 +21,7 @@ from assay.service.engine import reports
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake.keys import item_key
 from assay.service.engine.intake.validate import Intake
-from assay.service.engine.intake.work import Batch, Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Batch, Refused, VerifierFacts, Work
 from assay.service.engine.kinds import LaneKind
 from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.blame import State
@@ -113,7 +113,7 @@ class Engine:
         submission = Submission(batch)
         self._submissions.add(submission)
         for index, entry in enumerate(batch.entries):
-            if isinstance(entry, Settled):
+            if isinstance(entry, Refused):
                 self._settle_item(submission, index, Scored(entry.report))
         for index, work in works(batch):
             self._enqueue(submission, index, work)

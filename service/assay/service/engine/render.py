@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from assay.contract.result import outcome_of
 from assay.service.engine.intake.frames import json_of
-from assay.service.engine.intake.work import Settled, Work
+from assay.service.engine.intake.work import Refused, Work
 from assay.service.engine.protocol import ErrorFrame, Report
 from assay.service.engine.schedule.tickets import Scored, Submission
 
@@ -68,7 +68,7 @@ def result_frame(submission: Submission, index: int) -> ResultFrame:
     )
 
 
-def _fields(report: Report, entry: Work | Settled) -> dict[str, Any]:
+def _fields(report: Report, entry: Work | Refused) -> dict[str, Any]:
     """Return the verdict's optional fields, with the flags that intake adds."""
     flags = tuple(report.fields.get("flags", ()))
     if isinstance(entry, Work):

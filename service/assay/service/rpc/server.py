@@ -57,8 +57,8 @@ class Scorer:
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
-            submission = await self._taken(request, context)
-            await self._front.settled(submission)
+            submission = await self._submit(request, context)
+            await self._front.wait_for_results(submission)
             every = self._front.frames(submission, range(len(submission.results)))
             return response(every, wall_ms=(time.perf_counter() - started) * 1000)
 
@@ -68,7 +68,7 @@ class Scorer:
         """Score a batch and yield chunks as they are ready, groups together; the last chunk says `done`."""
 
         async def submit() -> Submission:
-            return await self._taken(request, context)
+            return await self._submit(request, context)
 
         submission = await _answered(context, submit)
         count = 0
@@ -90,7 +90,7 @@ class Scorer:
         metadata = dict(context.invocation_metadata() or ())
         return self._keys.owner(str(metadata.get("authorization", "")) or None)
 
-    async def _taken(self, request: bytes, context: Context) -> Submission:
+    async def _submit(self, request: bytes, context: Context) -> Submission:
         owner = self._owner(context)
         message = parsed(request, most=self._front.engine.settings.limits.items)
         return await self._front.submit_batch(lambda: self._batch(message, context, owner), owner=owner)

@@ -13,19 +13,19 @@ from assay.sandbox import RunResult
 from assay.verifiers.code import shared
 from assay.verifiers.code.calls import answer_outcome, answers_of, calls_spec
 from assay.verifiers.code.outcome import TestOutcome
-from assay.verifiers.code.runs import Candidacy, until_failure
+from assay.verifiers.code.runs import ProgramRun, until_failure
 
 _CODE_FD = 4
 
 
-def run(candidacy: Candidacy) -> list[TestOutcome]:
+def run(program_run: ProgramRun) -> list[TestOutcome]:
     """The outcomes of the tests in order, fewer after an early stop."""
-    reference = candidacy.spec.reference
+    reference = program_run.spec.reference
     if reference.isolation == "shared" and len(reference.tests) > 1:
-        together = shared.function_outcomes(candidacy)
-        if together is not None and Caller(candidacy).test(shared.chosen(candidacy)).passed:
+        together = shared.function_outcomes(program_run)
+        if together is not None and Caller(program_run).test(shared.chosen(program_run)).passed:
             return together
-    caller = Caller(candidacy)
+    caller = Caller(program_run)
     tests = [partial(caller.test, index) for index in range(len(reference.tests))]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
@@ -33,8 +33,8 @@ def run(candidacy: Candidacy) -> list[TestOutcome]:
 class Caller:
     """Calls one program's functions, each call in a run of its own; compiles the program once."""
 
-    def __init__(self, candidacy: Candidacy) -> None:
-        self._candidacy = candidacy
+    def __init__(self, program_run: ProgramRun) -> None:
+        self._candidacy = program_run
         self._code = b""
 
     def test(self, index: int) -> TestOutcome:

@@ -25,15 +25,15 @@ from assay.sandbox.guest.zygote import calls, program
 VERDICT_FD, READ_FD, WRITE_FD = 3, 4, 5
 _READY = b"ready\n"
 """Sent before the program starts. After it the host accepts no report that blames the row."""
-_PRACTICE = (
+_REHEARSAL = (
     b"def check(f):\n    assert f(1) == [1, 'a'], 'message'\n    for n in range(2):\n        assert f(n)\ncheck(fib)\n"
 )
 Head = dict[str, Any]
 
 
-def practise() -> None:
+def rehearse() -> None:
     """Parse some test code; a zygote does so a few times before its first run, to be warm."""
-    Unit(_PRACTICE)
+    Unit(_REHEARSAL)
 
 
 def run(head: Head, blobs: list[bytes]) -> int:

@@ -23,7 +23,7 @@ from assay.service.engine.intake.codecs import Codec, IllTyped, TooDeep
 from assay.service.engine.intake.frames import FIELDS, ItemFrame, OptionsFrame, json_of
 from assay.service.engine.intake.repair import Repair
 from assay.service.engine.intake.surrogates import replace_lone
-from assay.service.engine.intake.work import Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Refused, VerifierFacts, Work
 from assay.service.engine.protocol import Report
 from assay.service.engine.settings import Limits
 
@@ -84,7 +84,7 @@ class ItemReader:
     owner: str
     defaults: ItemFrame | None
 
-    def read_raw(self, index: int, raw: bytes, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Settled:
+    def read_raw(self, index: int, raw: bytes, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Refused:
         """Return an item from its bytes; `repairs` lists the fields that intake had to replace.
 
         Raises EnvelopeFault for a string that is not UTF-8.
@@ -94,7 +94,7 @@ class ItemReader:
         except msgspec.ValidationError as error:
             detail, field = envelopes.explain(error)
             report = reports.no_verdict(ErrorCode.INVALID_ITEM, detail, field=field)
-            return Settled(_loose_id(raw, self.codec, index), report)
+            return Refused(_loose_id(raw, self.codec, index), report)
         except msgspec.DecodeError:  # an id or a label is not UTF-8, so no result could carry it back
             raise EnvelopeFault(ProblemCode.INVALID_UTF8, "a string of the body is not UTF-8", status=400) from None
         entry = self.read(index, item, repairs)
@@ -102,7 +102,7 @@ class ItemReader:
             entry.flags = (*entry.flags, LONE_SURROGATES)
         return entry
 
-    def read(self, index: int, item: ItemFrame, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Settled:
+    def read(self, index: int, item: ItemFrame, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Refused:
         """Return an item that is cut apart already."""
         _merge(item, self.defaults)
         name = item.id if isinstance(item.id, str) else str(index)
@@ -110,8 +110,8 @@ class ItemReader:
             for field, repair in repairs:
                 _refuse_repair(field, repair)
             return self._work(name, item)
-        except ItemFault as settled:
-            return Settled(name, settled.report, self._label(item.verifier), settled.digest)
+        except ItemFault as refusal:
+            return Refused(name, refusal.report, self._label(item.verifier), refusal.digest)
 
     def _label(self, verifier: str | UnsetType) -> str:
         if not isinstance(verifier, str):

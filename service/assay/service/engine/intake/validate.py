@@ -16,7 +16,7 @@ from assay.service.engine.intake import envelopes, repair
 from assay.service.engine.intake.codecs import Codec, JsonCodec, MsgpackCodec
 from assay.service.engine.intake.frames import ItemFrame
 from assay.service.engine.intake.items import ItemReader, Resolve
-from assay.service.engine.intake.work import Batch, Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Batch, Refused, VerifierFacts, Work
 from assay.service.engine.settings import Limits
 
 
@@ -85,7 +85,7 @@ class Intake:
             raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field=field, limit=limit)
 
 
-def _batch(entries: list[Work | Settled], owner: str, deadline_s: float | None) -> Batch:
+def _batch(entries: list[Work | Refused], owner: str, deadline_s: float | None) -> Batch:
     if len({entry.id for entry in entries}) != len(entries):
         raise EnvelopeFault(ProblemCode.DUPLICATE_ID, "items: two items have the same id", field="items.id")
     return Batch(entries=entries, owner=owner, deadline_s=envelopes.deadline(deadline_s))
