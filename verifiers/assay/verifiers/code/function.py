@@ -34,22 +34,22 @@ class Caller:
     """Calls one program's functions, each call in a run of its own; compiles the program once."""
 
     def __init__(self, program_run: ProgramRun) -> None:
-        self._candidacy = program_run
+        self._program_run = program_run
         self._code = b""
 
     def test(self, index: int) -> TestOutcome:
         """Run the test of that index and return its outcome."""
         result = self._run(index)
         answers = answers_of(result.outputs[0], 1) if result.outputs else None
-        return answer_outcome(self._candidacy, index, result, answers[0] if answers else None)
+        return answer_outcome(self._program_run, index, result, answers[0] if answers else None)
 
     def _run(self, index: int) -> RunResult:
-        spec = calls_spec(self._candidacy, [index])
-        if len(self._candidacy.spec.reference.tests) == 1:
-            return self._candidacy.slot.run(spec)
+        spec = calls_spec(self._program_run, [index])
+        if len(self._program_run.spec.reference.tests) == 1:
+            return self._program_run.slot.run(spec)
         if self._code:
             spec = replace(spec, head={**spec.head, "code": 1}, blobs=[*spec.blobs, self._code])
-            return self._candidacy.slot.run(spec)
-        result = self._candidacy.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=2))
+            return self._program_run.slot.run(spec)
+        result = self._program_run.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=2))
         self._code = result.outputs[1] if result.outputs else b""
         return result
