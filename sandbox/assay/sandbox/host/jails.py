@@ -27,6 +27,7 @@ SYSTEM_PATH = "/usr/bin:/bin:/opt/python/shims"
 OWN_MODULES = {
     "program": (".zygote.calls", ".relay.serve", ".zygote.scripts"),
     "tests": (".testing.runner", ".zygote.checkers"),
+    "together": (".testing.runner", ".zygote.calls"),
 }
 """Modules of the guest that zygotes of a role hold warm."""
 

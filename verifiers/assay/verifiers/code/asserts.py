@@ -174,6 +174,7 @@ def _together(program_run: ProgramRun, test_code: bytes, limits: Limits) -> tupl
     """Run tests and program in one process."""
     spec = RunSpec(
         action="tests",
+        role="together",
         head={**_SOLUTION, "low_trust": True},
         blobs=[test_code, program_run.source],
         limits=limits,
@@ -181,6 +182,5 @@ def _together(program_run: ProgramRun, test_code: bytes, limits: Limits) -> tupl
         environment=program_run.spec.reference.env,
         owner=program_run.owner,
     )
-
     result = program_run.slot.run(spec)
     return result, result.outputs[0] if result.outputs else b""
