@@ -8,7 +8,7 @@ from torch import Tensor
 from assay.trainer_adapter.grpo.objective.advantages import group_advantages
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, loss_of
 from assay.trainer_adapter.grpo.objective.presets import Preset
-from assay.trainer_adapter.grpo.objective.segments import lengths_of, offsets_of, spread
+from assay.trainer_adapter.grpo.objective.segments import lengths_of, offsets_of, per_token
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 
 VOCAB, WIDTH, MAX_TOKENS = 11, 5, 12
@@ -68,7 +68,7 @@ def inputs_of(part: Window, preset: Preset, whole: Totals, *, beta: float = 0.1,
         max_tokens=MAX_TOKENS, beta=beta, ranks=ranks, dtype=part.old.dtype,
     )  # fmt: skip
     return LossInputs(
-        part.offsets, part.old, spread(part.advantages, part.offsets), weights.w_pg, weights.w_kl, part.ref
+        part.offsets, part.old, per_token(part.advantages, part.offsets), weights.w_pg, weights.w_kl, part.ref
     )
 
 

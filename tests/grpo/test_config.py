@@ -3,17 +3,20 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import tomllib
+from pydantic import BaseModel
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.objective.correction import MODES
 from assay.trainer_adapter.grpo.objective.presets import PRESETS
 from assay.trainer_adapter.grpo.objective.weights import NORMALISERS
 from assay.trainer_adapter.grpo.run.command import RECIPES, execute, read
-from assay.trainer_adapter.grpo.run.config import Lora, load, parse
+from assay.trainer_adapter.grpo.run.config import Lora, Run, load, parse
 from assay.trainer_adapter.grpo.run.loop import fingerprint, public
 
 from ._tiny import policy_of, run_of
@@ -47,8 +50,8 @@ def test_a_bundled_recipe_is_a_configuration(file: Path) -> None:
         ("algorithm.dual_clip=1.0", "dual_clip is above 1"),
         ("algorithm.dual_clip=1.25", "dual_clip is above 1"),
         ("algorithm={name='gmpo', surrogate='sapo'}", "ratio = geometric goes with surrogate = clip"),
-        ("algorithm.tau_pos=0", "tau_pos and tau_neg are above 0"),
-        ("algorithm.tau_neg=-1.0", "tau_pos and tau_neg are above 0"),
+        ("algorithm.tau_pos=0", "tau_pos and tau_neg must be above 0"),
+        ("algorithm.tau_neg=-1.0", "tau_pos and tau_neg must be above 0"),
         ("algorithm.clip_low=-0.1", "clip_low and clip_high"),
         ("algorithm.ratio_cap=0", "ratio_cap"),
         ("optimizer.betas=[0.9, 1.0]", "optimizer.betas"),
@@ -166,3 +169,16 @@ def test_the_command_line_reads_a_recipe() -> None:
     assert done.returncode == 0 and "demo: dapo, 7 steps of 64 x 8" in done.stdout
     wrong = subprocess.run([*command, "--set", "rollout.top_p=0.5"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "top_p must be 1" in wrong.stderr
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, info in model.model_fields.items():
+        inner = [kind for kind in (info.annotation, *get_args(info.annotation)) if isinstance(kind, type)]
+        tables = [kind for kind in inner if issubclass(kind, BaseModel)]
+        yield from _keys(tables[0], f"{prefix}{name}.") if tables else [prefix + name]
+
+
+def test_every_key_of_the_file_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs/train.md").read_text()
+    documented = set(re.findall(r"^\| `([a-z0-9_.]+)` \| .* \| .* \|$", page.partition("## All keys")[2], re.MULTILINE))
+    assert documented == set(_keys(Run))

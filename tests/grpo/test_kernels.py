@@ -21,7 +21,7 @@ from assay.trainer_adapter.grpo.objective.advantages import group_advantages
 from assay.trainer_adapter.grpo.objective.backend import head_loss, logits_loss, token_logp
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec, loss_of
 from assay.trainer_adapter.grpo.objective.presets import PRESETS
-from assay.trainer_adapter.grpo.objective.segments import offsets_of, spread
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, per_token
 from assay.trainer_adapter.grpo.objective.weights import NORMALISERS, token_weights, totals
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -48,7 +48,7 @@ def case(
     offsets = offsets_of(torch.tensor(lengths))
     logp, _ = token_logp(logits.double(), tokens, temperature=temperature)
     noise = 0.4 * torch.randn(2, count, generator=random, dtype=F64)
-    advantages = spread(torch.randn(len(lengths), generator=random, dtype=F64), offsets)
+    advantages = per_token(torch.randn(len(lengths), generator=random, dtype=F64), offsets)
     every = torch.ones(len(lengths), dtype=torch.bool)
     weights = token_weights(
         offsets, totals(offsets, every), normaliser=normaliser, keep=every, max_tokens=16, beta=beta  # type: ignore[arg-type]

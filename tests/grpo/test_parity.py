@@ -13,7 +13,7 @@ import torch
 from assay.trainer_adapter.grpo.kernels.logits import forward
 from assay.trainer_adapter.grpo.objective.backend import token_logp
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec, loss_of
-from assay.trainer_adapter.grpo.objective.segments import offsets_of, spread
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, per_token
 from assay.trainer_adapter.grpo.objective.weights import token_weights, totals
 
 pytestmark = [
@@ -57,7 +57,7 @@ class Case:
         weights = token_weights(
             offsets, totals(offsets, every), normaliser=normaliser, keep=every, max_tokens=WIDTH, beta=BETA  # type: ignore[arg-type]
         )  # fmt: skip
-        a = spread(self.advantages, offsets)
+        a = per_token(self.advantages, offsets)
         rows = LossInputs(offsets, self.old[self.mask], a, weights.w_pg, weights.w_kl, self.ref[self.mask])
         return loss_of(logp[self.mask], rows, spec)[0]
 

@@ -14,7 +14,7 @@ from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
 from assay.trainer_adapter.grpo.rollout.generate import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.servers import GeneratorFailed, ServerGenerator
-from assay.trainer_adapter.grpo.run.config import Generator, Thinking
+from assay.trainer_adapter.grpo.run.config import GeneratorSettings, Thinking
 from assay.trainer_adapter.grpo.run.loop import Training
 from assay.trainer_adapter.grpo.run.records import read_lines
 
@@ -37,7 +37,7 @@ def policy(paths: dict[str, str]) -> Policy:
 def sample(served: Served, policy: Policy, kind: str, *, enough: Any = lambda _: False, **how: Any) -> list[Sample]:
     settings = {name: how.pop(name) for name in ("logprobs", "sync") if name in how}
     generator = ServerGenerator(
-        Generator(kind=kind, url=served.url, **settings), policy, Path("/nonexistent")  # type: ignore[arg-type]
+        GeneratorSettings(kind=kind, url=served.url, **settings), policy, Path("/nonexistent")  # type: ignore[arg-type]
     )  # fmt: skip
     draws = [
         Draw(at, Prompt({}, text, tuple(policy.tokenizer(text)["input_ids"])))
@@ -124,7 +124,7 @@ def test_a_thinking_budget_continues_after_what_was_written_in_the_models_place(
 
 def test_adapters_are_needed_where_adapters_are_sent(served: Served, policy: Policy) -> None:
     with pytest.raises(ConfigurationError, match=r"model\.lora"):
-        ServerGenerator(Generator(kind="vllm", sync="vllm_lora"), policy, Path("/tmp"))
+        ServerGenerator(GeneratorSettings(kind="vllm", sync="vllm_lora"), policy, Path("/tmp"))
 
 
 @pytest.mark.timeout(600)

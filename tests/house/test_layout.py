@@ -1,4 +1,4 @@
-"""The house: five source roots of one PEP 420 namespace, and the budgets of its rooms."""
+"""Layout of the source: five source roots of one PEP 420 namespace, no registry host, generated pages committed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a zygote holds warm costs a run nothing, and what it practised leaves no trace in one."""
+"""What a zygote holds warm costs a run nothing, and what it rehearsed leaves no trace in one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The root of the command line: built-in commands, and commands of other packages found by entry point.
 
 The group `assay.commands` maps a name to `module:function` (a typed function, or a `typer.Typer`). A command's module
-is
-imported only when it is called, so `--help` is fast and works in the base install. If the import fails, the message
+is imported only when it is called, so `--help` is fast and works in the base install. If the import fails, the message
 says which extra to install.
 """
 

@@ -3,8 +3,7 @@
 While a run is in progress its lines are in `OUT.partial.jsonl`, so a Parquet run is resumed like any other. Rows of a
 Parquet input keep their columns and types. Rows of a JSONL input become one column per item field (JSON text for
 fields that are not strings) and `extra` for their own columns. `result` is a struct of the fields that people filter
-by,
-and `json`, the whole result. The metadata hold a hash of the input, which `restore` checks. Requires the extra
+by, and `json`, the whole result. The metadata hold a hash of the input, which `restore` checks. Requires the extra
 `[batch]`.
 """
 

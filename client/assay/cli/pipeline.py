@@ -23,14 +23,14 @@ from assay.client.deadline import Deadline
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredChunk:
     """A chunk of rows, with the answers of those that were sent, by row index."""
 
     rows: list[Row]
     answers: dict[int, Answer]
 
     def count(self, summary: Summary) -> None:
-        """Add the answers to a summary. Rows settled by an earlier run are already in it."""
+        """Add the answers to a summary. Rows that an earlier run scored are already in it."""
         for answer in self.answers.values():
             summary.add(answer.fields)
 
@@ -44,11 +44,11 @@ async def score_rows(
     deadline_s: float | None = None,
     defaults: bytes | None = None,
     slow: bool = False,
-) -> AsyncIterator[Scored]:
-    """Score the rows that are not settled, and yield all rows in chunks, in order."""
+) -> AsyncIterator[ScoredChunk]:
+    """Score the rows without a finished line, and yield all rows in chunks, in order."""
     guarded = Guarded(rows)
 
-    async def score(chunk: list[Row]) -> Scored:
+    async def score(chunk: list[Row]) -> ScoredChunk:
         return await _score(client, chunk, explain, deadline_s, defaults)
 
     async for scored in in_order(chunks(guarded), score, window=window, read_in_thread=slow):
@@ -77,12 +77,12 @@ async def _score(
     explain: Collection[str],
     deadline_s: float | None,
     defaults: bytes | None,
-) -> Scored:
-    items = [row.item(explain=row.id in explain) for row in rows if row.settled is None]
+) -> ScoredChunk:
+    items = [row.item(explain=row.id in explain) for row in rows if row.done_line is None]
     if not items:
-        return Scored(rows, {})
+        return ScoredChunk(rows, {})
     answers = await client.core().score(Chunk(items=items, deadline=Deadline(deadline_s), defaults=defaults))
-    return Scored(rows, {int(answer.id): answer for answer in answers})
+    return ScoredChunk(rows, {int(answer.id): answer for answer in answers})
 
 
 class JsonlSink:
@@ -92,10 +92,10 @@ class JsonlSink:
         self._stream = stream
         self._slim = slim
 
-    def write(self, scored: Scored) -> None:
+    def write(self, scored: ScoredChunk) -> None:
         """Write the rows of one chunk."""
         lines = [
-            row.settled if row.settled is not None else row.output(scored.answers[row.index], slim=self._slim)
+            row.done_line if row.done_line is not None else row.output(scored.answers[row.index], slim=self._slim)
             for row in scored.rows
         ]
         self._stream.write(("\n".join(lines) + "\n").encode())

@@ -2,9 +2,8 @@
 
 Every complete line of the output must start with the input row at its position, and its verifier versions must be those
 of the engine; otherwise nothing is changed and the run is refused. An incomplete last line is removed. First the
-missing
-rows are appended. Then rows with a retryable null are scored again, into a second file that replaces the output at the
-end. A kill at any moment loses only work in flight.
+missing rows are appended. Then rows with a retryable null are scored again, into a second file that replaces the output
+at the end. A kill at any moment loses only work in progress.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def remaining(rows: Iterable[Row], found: Survey) -> Iterator[Row]:
     return islice(iter(rows), found.rows, None)
 
 
-def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
+def with_output_lines(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Iterator[Row]:
     """Yield all rows with their output lines, except those to be scored again."""
     again = iter(retryable)
     due = next(again, None)
@@ -120,11 +119,11 @@ def settled(rows: Iterable[Row], output: str, retryable: Iterable[int]) -> Itera
             if row.index == due:
                 due = next(again, None)
             else:
-                row.settled = line.decode().rstrip("\n")
+                row.done_line = line.decode().rstrip("\n")
             yield row
 
 
-def cut(output: str, size: int) -> None:
+def truncate(output: str, size: int) -> None:
     """Remove an incomplete last line."""
     if os.path.exists(output):
         os.truncate(output, size)

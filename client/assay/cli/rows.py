@@ -28,7 +28,7 @@ _SENT = frozenset(ITEM_FIELDS) - {"id", "reference"}
 
 @dataclass(slots=True)
 class Row:
-    """One row. `settled` is its finished output line, if an earlier run scored it."""
+    """One row of the input. `done_line` is its output line if an earlier run scored it."""
 
     index: int
     line: int
@@ -36,14 +36,14 @@ class Row:
     spans: dict[str, tuple[int, int]]
     id: str
     group: str | None
-    settled: str | None = None
+    done_line: str | None = None
     origin: Any = None
     """The record of a Parquet row."""
 
     @property
     def size(self) -> int:
         """Approximate size in bytes of its item in a request."""
-        return 0 if self.settled is not None else len(self.text)
+        return 0 if self.done_line is not None else len(self.text)
 
     def raw(self, name: str) -> str | None:
         """Return the raw JSON of a member."""
@@ -74,9 +74,8 @@ class Row:
         """Return the start of the output line: the row unchanged, or without its large members."""
         if not slim and "result" not in self.spans:
             return self.text[: next(reversed(self.spans.values()))[1]] if self.spans else "{"
-        kept = (name for name in self.spans if name not in SLIM and (slim or name != "result"))
-        if not slim:
-            kept = (name for name in self.spans if name != "result")
+        omitted = SLIM if slim else {"result"}
+        kept = (name for name in self.spans if name not in omitted)
         return "{" + ",".join(f"{json.dumps(name)}:{self.raw(name)}" for name in kept)
 
     def output(self, answer: Answer, *, slim: bool) -> str:

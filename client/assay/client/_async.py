@@ -20,7 +20,7 @@ from assay.client._persist import score_until_verdict
 from assay.client.answers import Answer
 from assay.client.chunks import CHUNK_BYTES, CHUNK_ITEMS, chunks, gathered
 from assay.client.concurrency import run_all
-from assay.client.core import Chunk, Core, Policy
+from assay.client.core import Chunk, Core, RetryLimits
 from assay.client.deadline import Deadline
 from assay.client.endpoints import Endpoints
 from assay.client.errors import ConfigurationError, ProtocolError, refused
@@ -73,7 +73,7 @@ class AsyncClient:
         self._deadline_s = deadline_s
         self._max_in_flight = max_in_flight
         self._size = {"max_items": chunk_items, "max_bytes": chunk_bytes}
-        self._policy = Policy(unavailable_tries=tries, share_references=share_references)
+        self._limits = RetryLimits(unavailable_tries=tries, share_references=share_references)
         self._home: tuple[int, asyncio.AbstractEventLoop] | None = None
         self._opened: Core | None = None
 
@@ -99,8 +99,7 @@ class AsyncClient:
         """Return one result per item, in order, by the deadline. Items with a retryable null are sent again until then.
 
         An outage is not raised: an item without a verdict at the deadline has a retryable result that gives the cause.
-        Raises
-        `RequestRefused` and `ProtocolError`.
+        Raises `RequestRefused` and `ProtocolError`.
         """
         encoded = encode_items(items)
         size = self._size if chunk_items is None else {**self._size, "max_items": chunk_items}
@@ -160,7 +159,7 @@ class AsyncClient:
             raise ProtocolError("the list of verifiers does not follow the contract") from None
 
     async def get(self, path: str) -> bytes:
-        """Return the JSON at `/v1/isolation` or `/healthz`."""
+        """Return the body at a GET path that the transport has, such as `/v1/isolation` or `/healthz`."""
         return await self.core().get(path, Deadline(self._deadline_s))
 
     async def aclose(self) -> None:
@@ -183,7 +182,7 @@ class AsyncClient:
         if self._opened is None or self._home != home:
             own = [] if self._transport is None else [self._transport]
             transports = own or [open_transport(url, **self._options) for url in self._urls]
-            self._opened, self._home = Core(Endpoints(transports), self._policy), home
+            self._opened, self._home = Core(Endpoints(transports), self._limits), home
         return self._opened
 
     def _cut(

@@ -24,7 +24,7 @@ def too_large(refusal: RequestRefused) -> bool:
     return refusal.problem.status == _TOO_LARGE and refusal.problem.field in (None, "body")
 
 
-def settled(item: Encoded) -> Answer:
+def oversized_result(item: Encoded) -> Answer:
     """Return the result of an item whose own request was refused for its size."""
     fields: dict[str, Any] = {"id": item.id}
     if 2 * _completion_bytes(item) > item.size:

@@ -97,7 +97,7 @@ class Client:
         return self._run(self._client.verifiers())
 
     def get(self, path: str) -> bytes:
-        """Return the JSON at `/v1/isolation` or `/healthz`."""
+        """Return the body at a GET path that the transport has, such as `/v1/isolation` or `/healthz`."""
         return self._run(self._client.get(path))
 
     def submit(self, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> Future[T]:

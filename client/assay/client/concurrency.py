@@ -21,8 +21,7 @@ async def in_order(
     """Yield the result of `work` for each job, in the order of the jobs, with at most `window` running.
 
     `read_in_thread` reads the next job in a thread, for sources that block. The first exception, from `jobs` or `work`,
-    is
-    raised at its place in the order; running jobs are then cancelled.
+    is raised at its place in the order; running jobs are then cancelled.
     """
     source = iter(jobs)
     pending: deque[asyncio.Task[T]] = deque()

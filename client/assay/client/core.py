@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.client._oversized import settled, too_large
+from assay.client._oversized import oversized_result, too_large
 from assay.client.answers import Answer, by_id, read_answers, read_line
 from assay.client.deadline import Deadline
 from assay.client.endpoints import Endpoint, Endpoints
@@ -29,8 +29,8 @@ class StreamCut(ServiceUnavailable):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
-    """Retry limits of the client; `share_references` uploads large references once."""
+class RetryLimits:
+    """How long the client retries a request; `share_references` uploads large references once."""
 
     unavailable_tries: int = 6
     unavailable_s: float = 30.0
@@ -70,9 +70,9 @@ class Chunk:
 class Core:
     """Sends chunks. Its only state is the endpoints."""
 
-    def __init__(self, endpoints: Endpoints, policy: Policy) -> None:
+    def __init__(self, endpoints: Endpoints, limits: RetryLimits) -> None:
         self.endpoints = endpoints
-        self._policy = policy
+        self._limits = limits
 
     async def score(self, chunk: Chunk) -> list[Answer]:
         """Return the answers in the order of the items. Raises `AssayError`."""
@@ -86,7 +86,7 @@ class Core:
         if not too_large(refusal):
             raise refusal
         if len(chunk.items) == 1:
-            return [settled(chunk.items[0])]
+            return [oversized_result(chunk.items[0])]
         alone = [replace(chunk, items=[item]) for item in chunk.items]
         return [answer for one in alone for answer in await self.score(one)]
 
@@ -172,7 +172,7 @@ class Core:
 
     async def _share(self, endpoint: Endpoint, chunk: Chunk) -> set[str]:
         """Upload large references that several items share, and return the digests that the endpoint has."""
-        if not (self._policy.share_references and getattr(endpoint.transport, "shares_references", False)):
+        if not (self._limits.share_references and getattr(endpoint.transport, "shares_references", False)):
             return set()
         large = [item for item in chunk.items if len(item.reference or b"") > SHARED_REFERENCE_BYTES]
         uses = Counter(item.digest for item in large)
@@ -189,9 +189,9 @@ class Core:
         """Back off the endpoint, or raise the fault if its tries are used up."""
         endpoint.failed(fault)
         kind = Overloaded if isinstance(fault, Overloaded) else ServiceUnavailable
-        limit = self._policy.overloaded_tries if kind is Overloaded else self._policy.unavailable_tries
+        limit = self._limits.overloaded_tries if kind is Overloaded else self._limits.unavailable_tries
         tries[kind] += 1
-        down = kind is ServiceUnavailable and self.endpoints.down_s() > self._policy.unavailable_s
+        down = kind is ServiceUnavailable and self.endpoints.down_s() > self._limits.unavailable_s
         if tries[kind] >= limit or down:
             raise fault
 

@@ -1,9 +1,9 @@
 """Several URLs of one service: the least busy one that is not backed off is used next.
 
-A URL that fails is backed off for a second, then twice as long each time; one that sends `Retry-After` for exactly that
-long. Concurrent failures count as one. If all URLs are backed off, callers wait for the first to be available again,
-with a little jitter. No caller lets its deadline pass without a request: a URL that is backed off only because of
-failures is probed after a quarter of the remaining time.
+A URL that fails is not used for half a second, then for twice as long after each further failure; one that sends
+`Retry-After` for as long as that says. Concurrent failures count as one. If all URLs are backed off, callers wait for
+the first to be available again, with a little jitter. No caller lets its deadline pass without a request: a URL that
+is backed off only because of failures is probed after a quarter of the remaining time.
 """
 
 from __future__ import annotations

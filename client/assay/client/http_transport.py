@@ -1,4 +1,4 @@
-"""HTTP transport: the only module that imports httpx.
+"""HTTP transport: the client's only module that imports httpx.
 
 A connection that cannot be made or is cut raises `ServiceUnavailable`; statuses become errors by `problems.error_of`.
 Retries are made by `core`. `unix:/run/assay.sock` is HTTP over a Unix socket.

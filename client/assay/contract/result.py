@@ -68,10 +68,8 @@ class VerdictFields(ResultModel):
     """The fields that a verdict, a part and a result have in common.
 
     This is the only list of them. A lane encodes them once (`assay.service.engine.workers.encode`), and everything
-    after it
-    passes them on by name. A field marked `NATIVE` is sent as a plain value; the others hold any JSON and are sent as
-    JSON
-    bytes.
+    after it passes them on by name. A field marked `NATIVE` is sent as a plain value; the others hold any JSON and are
+    sent as JSON bytes.
     """
 
     reward: float | None = Field(description="Null: no verdict; must never be read as 0.")
@@ -135,11 +133,11 @@ class StreamEnd(ResultModel):
     count: int
 
 
-OPEN_FIELDS: tuple[str, ...] = tuple(
+OPTIONAL_FIELDS: tuple[str, ...] = tuple(
     name for name in VerdictFields.model_fields if name not in ("reward", "score", "reason")
 )
 """The optional fields of a verdict, in the contract's order."""
 NATIVE_FIELDS: frozenset[str] = frozenset(
-    name for name in OPEN_FIELDS if NATIVE in VerdictFields.model_fields[name].metadata
+    name for name in OPTIONAL_FIELDS if NATIVE in VerdictFields.model_fields[name].metadata
 )
 """Fields that are sent as plain values; the others are sent as JSON bytes."""

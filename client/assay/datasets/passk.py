@@ -2,9 +2,8 @@
 
 pass@k is the unbiased estimator 1 - C(n-c, k) / C(n, k) for a prompt with c correct of n samples (Chen et al. 2021,
 section 2.1), averaged over prompts. maj@k is the probability that the most frequent answer among k samples drawn
-without
-replacement is right, ties split evenly (Wang et al. 2022); it is estimated by seeded draws if there are too many cases.
-Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are excluded and counted.
+without replacement is right, ties split evenly (Wang et al. 2022); it is estimated by seeded draws if there are too
+many cases. Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are excluded and counted.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
         slot = Slot.from_descriptor(supervisor.connect())       # a lane's end
         result = slot.run(python_program(b"print(input())", stdin=b"hi", limits=Limits()))
 
-A failing program is a `RunResult`; a failing sandbox is one of the errors below.
-What holds depends on the backend and host: `supervisor.isolation()`. All namespace backends share the
-host's kernel; for programs that may attack kernels, put the service in a virtual machine.
+A program that fails gives a `RunResult`; a sandbox that fails raises one of the exceptions below. Which guarantees hold
+depends on backend and host and is reported by `supervisor.isolation()`. All backends share the host's kernel; if
+programs may attack the kernel, run the service in a virtual machine.
 """
 
 from assay.sandbox.environments import Environment, Recipe, sci

@@ -47,9 +47,11 @@ def run(
     processes: Annotated[int, typer.Option(help="Processes and threads.")] = 64,
     as_json: Annotated[bool, typer.Option("--json", help="The whole result as JSON.")] = False,
     environment: Annotated[
-        str, typer.Option(help="plain; sci (numpy, scipy, pandas, sympy); a name of yours.")
+        str, typer.Option(help="Packages: plain (none), sci (numpy, scipy, pandas, sympy), or a name of your choice.")
     ] = "plain",
-    requirements: Annotated[Path | None, typer.Option(help="What the environment of yours holds, for pip.")] = None,
+    requirements: Annotated[
+        Path | None, typer.Option(help="A pip requirements file with the packages of your own environment.")
+    ] = None,
     backend: Backends = None,
     unsafe_no_isolation: Unsafe = False,
 ) -> None:

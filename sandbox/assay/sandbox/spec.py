@@ -24,8 +24,9 @@ class Status(enum.StrEnum):
 class RunSpec:
     """One run of one program, in a fresh namespace of its own.
 
-    `action` names what the guest does (`script`, `exec`, `calls`, `serve`, `tests`) and `head` holds
-    that action's fields; `blobs` are the bytes they refer to by index. `stdin` is given whole.
+    `action` names what the guest does: a key of `guest.zygote.payload.ACTIONS` (`script`, `exec`, `calls`, `serve`,
+    `tests`, `scripts`, `check`, `interact`). `head` holds that action's fields; `blobs` are the bytes they refer to by
+    index. `stdin` is given whole.
     `outputs` counts further pipes that the program writes (descriptors 3, 4, …), each bounded by
     `output_bytes`; after them come copies of the files behind `copies`, then `descriptors`. `stdin` and
     `stdout` may be descriptors, so that two runs can talk. `image` is `python` or `system` (toolchains of

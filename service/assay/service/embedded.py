@@ -1,8 +1,7 @@
 """The embedded engine: the service's engine on the caller's machine, behind the client's transport interface.
 
 It runs on its own event loop in a background thread. Lanes are processes started by exec, so the caller's main module
-is
-never imported again. After a fork the child starts its own engine with its first request. Not covered: sharing one
+is never imported again. After a fork the child starts its own engine with its first request. Not covered: sharing one
 engine between processes (run `assay serve`).
 """
 
@@ -200,7 +199,7 @@ def _variable(name: str, kind: Any, meaning: str) -> Any:
 
 
 async def _opened(front: Front, body: bytes) -> AsyncIterator[bytes]:
-    return front.stream(await front.taken(body))
+    return front.stream(await front.submit_body(body))
 
 
 async def _next(lines: AsyncIterator[bytes]) -> Any:

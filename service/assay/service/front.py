@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.contract.codes import ITEM_FAULTS
+from assay.contract.codes import ITEM_FAULTS, ProblemCode
 from assay.service.engine.engine import Engine
-from assay.service.engine.errors import EnvelopeFault
+from assay.service.engine.errors import EnvelopeFault, FaultyItem, ItemsRefused
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.intake.work import Batch
 from assay.service.engine.render import (
@@ -23,13 +23,12 @@ from assay.service.engine.render import (
     result_frame,
 )
 from assay.service.engine.schedule.tickets import Submission
-from assay.service.http.problems import ItemsRefused
 
 if TYPE_CHECKING:
     from assay.service.replicas.share import Share
 
 PRIVATE = frozenset({"cpu_s", "may_sandbox", "repeatable"})
-"""Facts about a verifier, in addition to its description."""
+"""Facts about a verifier that only the engine needs; `/v1/verifiers` leaves them out."""
 Observe = Callable[[list[ResultFrame]], None]
 
 
@@ -48,7 +47,7 @@ class Front:
         (`strict`).
         """
         started = time.perf_counter()
-        submission = await self.taken(body, owner=owner)
+        submission = await self.submit_body(body, owner=owner)
         frames = await self._finish(submission, strict=strict)
         return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
@@ -57,18 +56,18 @@ class Front:
         `score_json`.
         """
         started = time.perf_counter()
-        submission = await self.taken(body, owner=owner, packed=True)
+        submission = await self.submit_body(body, owner=owner, packed=True)
         frames = await self._finish(submission, strict=strict)
         return response_msgpack(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def _finish(self, submission: Submission, *, strict: bool) -> list[ResultFrame]:
-        await self.settled(submission)
+        await self.wait_for_results(submission)
         frames = self.frames(submission, range(len(submission.results)))
         if strict:
             _refuse_faults(frames)
         return frames
 
-    async def settled(self, submission: Submission) -> None:
+    async def wait_for_results(self, submission: Submission) -> None:
         """Wait for all results. If the caller is cancelled, the submission is cancelled."""
         try:
             await submission.done()
@@ -97,13 +96,13 @@ class Front:
             self.observe(frames)
         return frames
 
-    async def taken(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
+    async def submit_body(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
         """Submit a ScoreRequest in JSON or msgpack. Raises `EngineError`."""
         intake = self.engine.intake
         read = intake.read_msgpack if packed else intake.read_json
-        return await self.take(lambda: read(body, owner=owner), owner=owner)
+        return await self.submit_batch(lambda: read(body, owner=owner), owner=owner)
 
-    async def take(self, read: Callable[[], Batch], *, owner: str) -> Submission:
+    async def submit_batch(self, read: Callable[[], Batch], *, owner: str) -> Submission:
         """Submit the batch that `read` returns; `read` may be called twice. Raises `EngineError`."""
         if self.share is None:
             return self.engine.submit(read())
@@ -120,7 +119,7 @@ class Front:
     def put_reference(self, digest: str, body: bytes, *, owner: str = "") -> None:
         """Keep an uploaded reference. Raises `EnvelopeFault`."""
         if not body.lstrip().startswith(b"{"):
-            raise EnvelopeFault("invalid_reference", "the body is not a JSON object", field="reference")
+            raise EnvelopeFault(ProblemCode.INVALID_REFERENCE, "the body is not a JSON object", field="reference")
         self.engine.references.put(owner, digest, body)
         if self.share is not None:
             self.share.reference(owner, digest, body)
@@ -132,6 +131,10 @@ class Front:
 
 
 def _refuse_faults(frames: list[ResultFrame]) -> None:
-    faults = [frame for frame in frames if frame.error is not None and frame.error.code in ITEM_FAULTS]
+    faults = [
+        FaultyItem(frame.id, frame.reason, frame.error.field)
+        for frame in frames
+        if frame.error is not None and frame.error.code in ITEM_FAULTS
+    ]
     if faults:
         raise ItemsRefused(faults)

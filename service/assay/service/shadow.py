@@ -3,8 +3,7 @@
 The other version is a second Assay service (`[shadow] url`). After an answer has been sent, its request is forwarded
 unchanged, in the background, a few at a time; requests beyond that are counted and dropped, so that callers never wait.
 Reward, score and reason are compared item by item. `/metrics` counts changes by verifier and outcome; `/v1/shadow`
-shows
-each caller its own latest examples, without completions or references.
+shows each caller its own latest examples, without completions or references.
 
 Covers `POST /v1/score` in JSON and msgpack. Not covered: streams, gRPC, compat protocols; items whose references were
 uploaded only to this service are counted as not comparable.

@@ -8,12 +8,12 @@ from assay.contract.codes import ErrorCode, Reason
 from assay.service.engine.kinds import LaneKind
 from assay.service.engine.protocol import ErrorFrame, Kind, Phase, Report
 from assay.service.engine.schedule.blame import (
-    FORGIVEN,
+    LOST_RETRIES,
     Action,
     Died,
     Displaced,
     Event,
-    Place,
+    QueuePlace,
     Reported,
     Retry,
     Settle,
@@ -26,7 +26,7 @@ NEW = State()
 ALONE = State(stage=Stage.ALONE)
 CANARY = State(stage=Stage.CANARY)
 CRASHED = State(stage=Stage.CANARY, reason=Reason.VERIFIER_ERROR, detail="KeyError at x.py:3")
-HOSTLESS = State(hostless=True)
+NO_SANDBOX = State(no_sandbox=True)
 RIGHT = Report(1, Kind.VERDICT, reward=1.0, score=1.0, reason="equal")
 FAILED = Report(1, Kind.FAILED, error=ErrorFrame("verifier_error", "KeyError at x.py:3", False))
 NO_MEMORY = Report(1, Kind.FAILED, error=ErrorFrame("verifier_error", "MemoryError at x.py:3", False))
@@ -49,25 +49,25 @@ TABLE: list[tuple[str, State, Event, str]] = [
     ("a healthy canary after deaths, likewise", CANARY, Reported(RIGHT), "0 resource_limit"),
     ("a canary that fails clears it", CRASHED, Reported(FAILED), "verifier_error"),
     ("a canary that overruns clears it", CANARY, Reported(OVERRUN), "worker_lost retryable"),
-    ("a canary that dies clears it", CANARY, Died(Phase.VERIFY, foreign=False), "worker_lost retryable"),
-    ("the first death is tried alone", NEW, Died(Phase.VERIFY, foreign=False), "alone ALONE"),
-    ("the second death asks the canary", ALONE, Died(Phase.VERIFY, foreign=False), "alone CANARY"),
-    ("a reference that kills twice is refused", ALONE, Died(Phase.PREPARE, foreign=False), "invalid_reference"),
-    ("a reference that kills once is tried alone", NEW, Died(Phase.PREPARE, foreign=False), "alone ALONE"),
-    ("a foreign kill is forgiven", NEW, Died(Phase.VERIFY, foreign=True), "alone ALONE lost=1"),
-    ("but not for ever", replace(ALONE, lost=FORGIVEN), Died(Phase.VERIFY, foreign=True), "alone CANARY lost=5"),
-    ("who waited behind a death goes first", NEW, Displaced(charged=True), "queue_front TOGETHER lost=1"),
-    ("who was returned is not charged", NEW, Displaced(charged=False), "queue_front TOGETHER"),
-    ("alone it stays alone", ALONE, Displaced(charged=False), "alone_front ALONE"),
-    ("who lost too many lanes", replace(NEW, lost=FORGIVEN), Displaced(charged=True), "worker_lost retryable"),
+    ("a canary that dies clears it", CANARY, Died(Phase.VERIFY, external=False), "worker_lost retryable"),
+    ("the first death is tried alone", NEW, Died(Phase.VERIFY, external=False), "alone ALONE"),
+    ("the second death asks the canary", ALONE, Died(Phase.VERIFY, external=False), "alone CANARY"),
+    ("a reference that kills twice is refused", ALONE, Died(Phase.PREPARE, external=False), "invalid_reference"),
+    ("a reference that kills once is tried alone", NEW, Died(Phase.PREPARE, external=False), "alone ALONE"),
+    ("a foreign kill is forgiven", NEW, Died(Phase.VERIFY, external=True), "alone ALONE lost=1"),
+    ("but not for ever", replace(ALONE, lost=LOST_RETRIES), Died(Phase.VERIFY, external=True), "alone CANARY lost=5"),
+    ("who waited behind a death goes first", NEW, Displaced(counted=True), "queue_front TOGETHER lost=1"),
+    ("who was returned is not charged", NEW, Displaced(counted=False), "queue_front TOGETHER"),
+    ("alone it stays alone", ALONE, Displaced(counted=False), "alone_front ALONE"),
+    ("who lost too many lanes", replace(NEW, lost=LOST_RETRIES), Displaced(counted=True), "worker_lost retryable"),
     ("a program moves to a sandbox lane", NEW, Reported(NEEDS), "queue TOGETHER sandbox"),
     ("an undecided item moves to an algebra lane", NEW, Reported(NEEDS_ALGEBRA), "queue TOGETHER algebra"),
     ("algebra that takes too long is undecided", ALGEBRA, Reported(OVERRUN), "0 undecided"),
-    ("algebra that ends its lane is undecided", ALGEBRA, Died(Phase.VERIFY, foreign=False), "0 undecided"),
+    ("algebra that ends its lane is undecided", ALGEBRA, Died(Phase.VERIFY, external=False), "0 undecided"),
     ("an outage while it ran is waited for", NEW, Reported(OUTAGE, True), "queue_front TOGETHER lost=1"),
     ("an outage that stays is told", NEW, Reported(OUTAGE), "sandbox_unavailable retryable"),
-    ("a good row waits for a host", HOSTLESS, Reported(RIGHT, True, "none"), "sandbox_unavailable retryable"),
-    ("a bad row is refused without one", HOSTLESS, Reported(REFUSED, True, "none"), "invalid_reference"),
+    ("a good row waits for a host", NO_SANDBOX, Reported(RIGHT, True, "none"), "sandbox_unavailable retryable"),
+    ("a bad row is refused without one", NO_SANDBOX, Reported(REFUSED, True, "none"), "invalid_reference"),
 ]  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def told(action: Action) -> str:
 
 
 @pytest.mark.parametrize("stage", Stage)
-@pytest.mark.parametrize("event", [Reported(FAILED), Reported(OVERRUN), Died(Phase.VERIFY, foreign=False)])
+@pytest.mark.parametrize("event", [Reported(FAILED), Reported(OVERRUN), Died(Phase.VERIFY, external=False)])
 def test_every_chain_of_failures_ends(stage: Stage, event: Event) -> None:
     state = State(stage=stage)
     for _ in range(len(Stage)):
@@ -104,7 +104,7 @@ def test_every_chain_of_failures_ends(stage: Stage, event: Event) -> None:
 
 def test_a_completion_alone_never_reaches_no_verdict() -> None:
     """Whatever it does to its lane, a healthy canary makes it a reward of 0."""
-    for event in (Reported(FAILED), Reported(NO_MEMORY), Died(Phase.VERIFY, foreign=False)):
+    for event in (Reported(FAILED), Reported(NO_MEMORY), Died(Phase.VERIFY, external=False)):
         state = NEW
         while isinstance(action := decide(state, event), Retry):
             state = action.state
@@ -117,4 +117,4 @@ def test_a_completion_alone_never_reaches_no_verdict() -> None:
 
 def test_codes_are_the_contracts() -> None:
     assert ErrorCode("worker_lost") is ErrorCode.WORKER_LOST and f"{ErrorCode.DEADLINE}" == "deadline"
-    assert str(Reason.EQUAL) == "equal" and Place("alone") is Place.ALONE
+    assert str(Reason.EQUAL) == "equal" and QueuePlace("alone") is QueuePlace.ALONE

@@ -10,7 +10,9 @@ from typing import Literal
 from assay.contract.result import Result
 
 Fault = Literal["row", "service"]
-"""`row`: sending the item again cannot help. `service`: it may help, and was tried until the deadline."""
+"""`row`: sending the item again cannot help. `service`: it may help, and was tried until the deadline, or the item was
+cancelled.
+"""
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@ per item.
 
 `prepare` parses and checks the reference and is the only place that may refuse the row. Its result is cached by the
 reference's hash and shared by the whole group. `verify` is pure, deterministic and linear-time on untrusted text, does
-no I/O (except `code`), and never raises because of what a completion contains. The lane enforces the CPU budgets of
-both from outside (`Budget`), so a verifier does not watch a clock, but it must not swallow `BaseException`.
+no I/O (except verifiers that use the sandbox), and never raises because of what a completion contains. The lane
+enforces the CPU budgets of both from outside (`Budget`), so a verifier does not watch a clock, but it must not swallow
+`BaseException`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 
 else:
     # A dataclass generated from the contract's one list of fields: one verdict is built per item, and a pydantic model
-    # takes
-    # three times as long. The lane validates what it encodes.
+    # takes three times as long. The lane validates what it encodes.
     Verdict = make_dataclass(
         "Verdict",
         [
@@ -72,7 +72,7 @@ class Verifier(ABC, Generic[R, S]):
     may_sandbox: ClassVar[bool] = False
     """True if only some references make `verify` run programs. Toolchain versions are then part of the item's key."""
     repeatable: ClassVar[bool] = True
-    """False if the result reports one run and is no verdict: each item is then run and nothing is cached."""
+    """False if two runs of one item may differ; results are then not cached."""
     needs_registry: ClassVar[bool] = False
     """True if the constructor takes the registry, to find other verifiers by name."""
 

@@ -20,7 +20,7 @@ from assay.cli.escape import one_line
 from assay.cli.explanation import explain
 from assay.cli.files import STREAM, is_parquet, open_output, total_bytes
 from assay.cli.inputs import open_rows
-from assay.cli.pipeline import JsonlSink, Scored, score_rows
+from assay.cli.pipeline import JsonlSink, ScoredChunk, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
 from assay.cli.summary import Summary
@@ -28,7 +28,7 @@ from assay.client import AsyncClient
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class ScoreOptions:
     """The options of one `assay score` command."""
 
     rows: str
@@ -61,7 +61,7 @@ def score(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no summary table.")] = False,
 ) -> None:
     """Score the rows of a file; each output line is the input row with its result."""
-    job = Job(
+    options = ScoreOptions(
         rows=rows,
         output=output,
         slim=slim,
@@ -70,109 +70,109 @@ def score(
         defaults=run_label(run),
         quiet=quiet,
     )
-    _check_paths(job, resume=resume)
+    _check_paths(options, resume=resume)
     client = connect(server or [], plugins=verifiers or [])
-    retryable = asyncio.run(_run(client, job, resume=resume))
+    retryable = asyncio.run(_run(client, options, resume=resume))
     if retryable:
         print(f"assay: {retryable} rows have no verdict yet; --resume scores them again", file=sys.stderr)
     raise typer.Exit(UNFINISHED if retryable else OK)
 
 
-def _check_paths(job: Job, *, resume: bool) -> None:
-    both = os.path.exists(job.rows) and os.path.exists(job.output)
-    if job.output != STREAM and both and os.path.samefile(job.rows, job.output):
-        raise Unusable("the output would overwrite the input", source=job.output)
-    if resume and STREAM in (job.rows, job.output):
+def _check_paths(options: ScoreOptions, *, resume: bool) -> None:
+    both = os.path.exists(options.rows) and os.path.exists(options.output)
+    if options.output != STREAM and both and os.path.samefile(options.rows, options.output):
+        raise Unusable("the output would overwrite the input", source=options.output)
+    if resume and STREAM in (options.rows, options.output):
         raise Unusable("--resume needs files: it reads both from the start")
-    if job.deadline_s is not None and job.deadline_s <= 0:
+    if options.deadline_s is not None and options.deadline_s <= 0:
         raise Unusable("--deadline must be positive")
 
 
-async def _run(client: AsyncClient, job: Job, *, resume: bool) -> int:
-    """Run the job and return the number of rows with a retryable null."""
+async def _run(client: AsyncClient, options: ScoreOptions, *, resume: bool) -> int:
+    """Score the rows and return the number of rows with a retryable null."""
     async with client:
-        if is_parquet(job.output):
-            await _to_parquet(client, job, resume=resume)
+        if is_parquet(options.output):
+            await _to_parquet(client, options, resume=resume)
         else:
-            await _to_jsonl(client, job, resume=resume)
-    if not job.quiet:
-        job.summary.print(sys.stderr)
-    for name in sorted(set(job.explain) - job.explained):
+            await _to_jsonl(client, options, resume=resume)
+    if not options.quiet:
+        options.summary.print(sys.stderr)
+    for name in sorted(set(options.explain) - options.explained):
         print(f"assay: --explain {one_line(name)}: no row with that id was scored", file=sys.stderr)
-    return job.summary.retryable
+    return options.summary.retryable
 
 
-async def _resume(client: AsyncClient, job: Job) -> None:
-    with open_rows(job.rows) as rows:
-        found = resuming.survey(job.output, rows, slim=job.slim)
+async def _resume(client: AsyncClient, options: ScoreOptions) -> None:
+    with open_rows(options.rows) as rows:
+        found = resuming.survey(options.output, rows, slim=options.slim)
     if found.verifiers:
         offered = {info.name: info.version for info in await client.verifiers()}
         for verifier in sorted(found.verifiers):
             resuming.check_version(verifier, offered)
     for name, tally in found.summary.tallies.items():
-        job.summary.tallies[name] = tally
-    job.summary.errors += found.summary.errors
-    resuming.cut(job.output, found.size)
-    with open_output(job.output, mode="ab") as stream, open_rows(job.rows) as rows:
+        options.summary.tallies[name] = tally
+    options.summary.errors += found.summary.errors
+    resuming.truncate(options.output, found.size)
+    with open_output(options.output, mode="ab") as stream, open_rows(options.rows) as rows:
         missing = resuming.remaining(rows, found)
-        await run_pass(client, job, missing, JsonlSink(stream, slim=job.slim))
+        await run_pass(client, options, missing, JsonlSink(stream, slim=options.slim))
     if found.retryable:
-        await _again(client, job, found.retryable)
+        await _again(client, options, found.retryable)
 
 
-async def _again(client: AsyncClient, job: Job, retryable: Iterable[int]) -> None:
+async def _again(client: AsyncClient, options: ScoreOptions, retryable: Iterable[int]) -> None:
     """Score retryable nulls again into a new file that then replaces the output."""
-    beside = job.output + ".tmp"
+    beside = options.output + ".tmp"
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(beside))
-        rows = stack.enter_context(open_rows(job.rows))
-        kept = resuming.settled(rows, job.output, retryable)
-        await run_pass(client, job, kept, JsonlSink(stream, slim=job.slim))
+        rows = stack.enter_context(open_rows(options.rows))
+        kept = resuming.with_output_lines(rows, options.output, retryable)
+        await run_pass(client, options, kept, JsonlSink(stream, slim=options.slim))
         os.fsync(stream.fileno())
-    os.replace(beside, job.output)
+    os.replace(beside, options.output)
 
 
-async def _to_parquet(client: AsyncClient, job: Job, *, resume: bool) -> None:
+async def _to_parquet(client: AsyncClient, options: ScoreOptions, *, resume: bool) -> None:
     """Score into a partial JSONL file, then convert it to the Parquet file."""
-    lines = replace(job, output=parquet_output.partial(job.output))
+    lines = replace(options, output=parquet_output.partial(options.output))
     if resume:
-        with open_rows(job.rows) as rows:
-            parquet_output.restore(rows, job.output, slim=job.slim)
+        with open_rows(options.rows) as rows:
+            parquet_output.restore(rows, options.output, slim=options.slim)
     await _to_jsonl(client, lines, resume=resume)
-    with open_rows(job.rows) as rows:
-        parquet_output.convert(rows, job.output, slim=job.slim)
+    with open_rows(options.rows) as rows:
+        parquet_output.convert(rows, options.output, slim=options.slim)
 
 
-async def _to_jsonl(client: AsyncClient, job: Job, *, resume: bool) -> None:
+async def _to_jsonl(client: AsyncClient, options: ScoreOptions, *, resume: bool) -> None:
     if resume:
-        await _resume(client, job)
+        await _resume(client, options)
         return
-    with open_output(job.output) as stream, open_rows(job.rows) as rows:
-        await run_pass(client, job, rows, JsonlSink(stream, slim=job.slim))
+    with open_output(options.output) as stream, open_rows(options.rows) as rows:
+        await run_pass(client, options, rows, JsonlSink(stream, slim=options.slim))
 
 
-async def run_pass(client: AsyncClient, job: Job, rows: Iterable[Row], sink: JsonlSink) -> None:
+async def run_pass(client: AsyncClient, options: ScoreOptions, rows: Iterable[Row], sink: JsonlSink) -> None:
     """Score `rows` into `sink`."""
     scored_chunks = score_rows(
         client,
         rows,
         window=WINDOW,
-        explain=job.explain,
-        deadline_s=job.deadline_s,
-        defaults=job.defaults,
-        slow=not os.path.isfile(job.rows),
+        explain=options.explain,
+        deadline_s=options.deadline_s,
+        defaults=options.defaults,
+        slow=not os.path.isfile(options.rows),
     )
-    with Progress(total_bytes=total_bytes(job.rows), quiet=job.quiet) as progress:
+    with Progress(total_bytes=total_bytes(options.rows), quiet=options.quiet) as progress:
         async for scored in scored_chunks:
             sink.write(scored)
-            _report(job, scored, progress)
+            _report(options, scored, progress)
 
 
-def _report(job: Job, scored: Scored, progress: Progress) -> None:
-    scored.count(job.summary)
+def _report(options: ScoreOptions, scored: ScoredChunk, progress: Progress) -> None:
+    scored.count(options.summary)
     progress.add(rows=len(scored.rows), size=sum(len(row.text) + 1 for row in scored.rows))
-    if job.explain:
+    if options.explain:
         for row in scored.rows:
-            if row.id in job.explain and row.index in scored.answers:
-                job.explained.add(row.id)
+            if row.id in options.explain and row.index in scored.answers:
+                options.explained.add(row.id)
                 explain(row, scored.answers[row.index].fields, sys.stderr)

@@ -1,8 +1,7 @@
 """Read verified rollouts prompt by prompt from a file of results in any order.
 
 A first pass counts each prompt's samples; a second yields a prompt as soon as its last sample is read. Memory is
-bounded
-by the prompts that are still incomplete, plus a few numbers per prompt.
+bounded by the prompts that are still incomplete, plus a few numbers per prompt.
 """
 
 from __future__ import annotations

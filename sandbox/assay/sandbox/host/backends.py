@@ -125,7 +125,7 @@ def _prove(backend: Backend) -> tuple[Finding, ...]:
     try:
         jail.control.settimeout(_START_TIMEOUT_S)
         if not jail.greeted():
-            raise Unavailable(f"a jail did not start: {jail.complaint()}")
+            raise Unavailable(f"a jail did not start: {jail.last_log_lines()}")
         findings = probe(jail)
     finally:
         jail.close()

@@ -1,8 +1,8 @@
 """One run seen from the host: descriptors and a header go to a zygote, bounded output comes back.
 
-`start` sends a `RunSpec` to a zygote's control socket; `collect` drains the pipes of one or more runs
-at once (two that talk to each other end together) and stops a run whose output passes its bound.
-Output is handled as bytes only; what ended the run is what the zygote reports.
+`Execution(control, spec)` sends a `RunSpec` to a zygote's control socket and so starts the run; `collect` drains the
+pipes of one or more runs at once (two that talk to each other end together) and stops a run whose output exceeds its
+limit. Output is handled as bytes only; the zygote reports what ended the run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STOP = zygote.HEADER.pack(zygote.STOP, *[0] * 11)
 
 
 _SHARE_OF_LIMIT: dict[int, float] = {signal.SIGXCPU: 0.5, signal.SIGKILL: 0.95}
-"""How much of the CPU limit must be used for that signal to be the limit's."""
+"""Share of the CPU limit that must be used for a death by this signal to count as "limit reached"."""
 
 
 class JailLost(Exception):
@@ -108,7 +108,7 @@ class _Stream:
 
 
 class Execution:
-    """A run in flight. Make it with `start`; finish it with `collect`."""
+    """A run in progress. Constructing it starts the run; `collect` finishes it."""
 
     def __init__(self, control: socket.socket, spec: RunSpec, *, data_mb: int = 0) -> None:
         self.spec = spec
@@ -222,10 +222,10 @@ class Execution:
 def _out_of_cpu(wait_status: int, cpu_s: float, limit_s: float) -> bool:
     """Return whether a run has used more CPU time than its limit, or was ended by RLIMIT_CPU.
 
-    The rlimit bounds each process, in whole seconds; all processes together are bounded here, with a second of
-    grace. It ends a process by SIGXCPU, and by SIGKILL a second later where the program ignored that. The kernel
-    counts in ticks there, which on a busy host run ahead of the usage that it reports: half the limit is asked of
-    SIGXCPU, so that a program that sends itself the signal at once does not count as out of time.
+    The rlimit bounds each process, in whole seconds, and ends it by SIGXCPU, or by SIGKILL a second later if the
+    program ignores SIGXCPU. This function bounds all processes together, with a second of grace. For the rlimit the
+    kernel counts ticks, which on a busy host run ahead of the usage that it reports. SIGXCPU therefore counts as
+    "limit reached" from half the limit on, but not earlier: a program could send itself the signal at once.
     """
     if cpu_s > math.ceil(limit_s) + 1:
         return True

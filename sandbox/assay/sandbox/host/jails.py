@@ -70,14 +70,14 @@ class Jail:
         self._log = log
 
     def greeted(self) -> bool:
-        """Read the zygote's first word once the control socket is readable; False if it died."""
+        """Read the zygote's first message once the control socket is readable; return False if the zygote died."""
         try:
             return self.control.recv(64) == b"hello"
         except OSError:
             return False
 
-    def complaint(self) -> str:
-        """The last lines that nsjail or the zygote wrote."""
+    def last_log_lines(self) -> str:
+        """Return the last four lines that nsjail or the zygote wrote to the log."""
         said = os.pread(self._log, 1 << 20, 0).decode(errors="replace")
         return " | ".join([line for line in said.splitlines() if "no version information" not in line][-4:])
 
@@ -107,7 +107,7 @@ class Jail:
 
 
 def entering(group: cgroups.Group | None, *, uid: int | None = None) -> Callable[[], None]:
-    """What a child does before it becomes a jail: enter its group, take its uid, die with us."""
+    """Return what a child does before it becomes a jail: enter its group, take its uid, and end with its parent."""
     files = group.join_files() if group else ()
 
     def enter() -> None:

@@ -139,7 +139,7 @@ def _run(jail: Jail, source: str, **limits: float) -> RunResult:
     )
     collect([execution])
     if execution.lost:
-        raise Unavailable(f"the jail died under a probe: {jail.complaint()}")
+        raise Unavailable(f"the jail died under a probe: {jail.last_log_lines()}")
     return execution.result(oom_killed=False)
 
 

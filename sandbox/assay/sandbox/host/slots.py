@@ -4,8 +4,8 @@
     result = slot.run(spec)
 
 Recovery. If a jail dies during a run: the result is `memory_limit` if the kernel killed a process of it for
-memory; otherwise the run is repeated once in a fresh jail, and a second death is `runtime_error`. A run that
-timed out although it was granted the time it waited for a CPU, and that has CPU seconds left, is repeated once.
+memory; otherwise the run is repeated once in a fresh jail, and a second death is `runtime_error`. A run that timed out
+on a busy host is repeated once: it had waited for a CPU for at least its whole wall limit, and had CPU time left.
 Faults of the sandbox itself raise `Unavailable`. Not thread-safe.
 """
 
@@ -89,7 +89,7 @@ class Slot:
     def run(self, spec: RunSpec) -> RunResult:
         """Run one program. Raises `Unavailable` or `LimitTooHigh`."""
         (result,) = self.run_together([spec])
-        if _was_noise(spec, result):
+        if _starved_of_cpu(spec, result):
             (result,) = self.run_together([spec])
         return result
 
@@ -169,13 +169,13 @@ class Slot:
 
     def _after_loss(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
         spec = execution.spec
-        killed, started = self._oom_killed(jail), execution.lost
+        killed, had_started = self._oom_killed(jail), execution.lost
         self._drop(jail)
         if killed:
             return _ended(Status.MEMORY_LIMIT)
         if retry:
             return self._run_fresh(replace(spec, fresh=True))
-        if started:
+        if had_started:
             return _ended(Status.RUNTIME_ERROR)
         raise Unavailable("a jail could not start a run")
 
@@ -219,7 +219,7 @@ class Slot:
         if not jail.limited or (jail.charge and not jail.charge.reached(jail.memory_bytes)):
             return False
         try:
-            kills = int(self._call({"do": "fate", "id": jail.number})["oom_kills"])
+            kills = int(self._call({"do": "status", "id": jail.number})["oom_kills"])
         except JailReplaced:
             return False
         rose, jail.oom_kills = kills > jail.oom_kills, kills
@@ -290,7 +290,8 @@ def _kind(spec: RunSpec) -> JailKind:
     return JailKind(image=spec.image, environment=spec.environment, role=spec.role, owner=spec.owner)
 
 
-def _was_noise(spec: RunSpec, result: RunResult) -> bool:
+def _starved_of_cpu(spec: RunSpec, result: RunResult) -> bool:
+    """Return whether a run timed out for want of a CPU and can be repeated (its pipes are its own)."""
     if result.status is not Status.TIMEOUT or spec.stdout is not None or not isinstance(spec.stdin, bytes):
         return False
     exhausted = result.delay_s >= spec.limits.wall_s  # the zygote grants at most that much

@@ -3,7 +3,7 @@
 It is not in the path of a run: a lane asks once for a jail and then talks to the jail's zygote directly.
     lane -> {"do": "jail", kind…}      <- {"id", "limited", "evicted"} + the zygote's socket
             {"do": "limit", id, …}     sets the control group's limits for the runs that follow
-            {"do": "fate", id}         is it alive, how many processes were killed for memory
+            {"do": "status", id}       is it alive, how many processes were killed for memory
             {"do": "drop", id}         end the jail: it is used up or broken
             {"do": "keep"|"find", key} compiled programs, as sealed memfds, shared by the slots
 A jail without an owner is warm and unused; its first run sets the owner for good. End of file on a lane's
@@ -186,10 +186,10 @@ class Server:
         if greeted:
             self._started(slot, held, waiting=starting.waiting)
             return
-        complaint = held.jail.complaint()
+        log_lines = held.jail.last_log_lines()
         self._end(held)
         if starting.waiting:
-            self._answer(slot, {"error": "Unavailable", "message": f"a jail did not start: {complaint}"})
+            self._answer(slot, {"error": "Unavailable", "message": f"a jail did not start: {log_lines}"})
 
     def _started(self, slot: _Slot, held: _Held, *, waiting: bool) -> None:
         if waiting:
@@ -223,7 +223,7 @@ class Server:
                 raise JailReplaced("the jail held too much memory") from error
         self._answer(slot, {"memory_bytes": memory_bytes})
 
-    def _do_fate(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
+    def _do_status(self, slot: _Slot, message: packets.Message, _: list[int]) -> None:
         held = self._held(slot, message)
         self._answer(slot, {"alive": held.jail.alive(), "oom_kills": held.jail.oom_kills()})
 

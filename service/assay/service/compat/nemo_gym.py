@@ -16,6 +16,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from assay.contract.codes import ProblemCode
 from assay.service.compat.scoring import CompatProtocol, Later, Verdict, body_of, busy, encoded
 from assay.service.compat.settings import NemoGymSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
@@ -95,7 +96,7 @@ def completion_of(response: Any) -> list[dict[str, Any]]:
     """Return the output of a Responses object as chat messages. Accepts text of any kind. Raises `EnvelopeFault`."""
     output = response.get("output") if isinstance(response, Mapping) else None
     if not isinstance(output, list):
-        raise EnvelopeFault("invalid_body", "response.output must be a list", field="response")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "response.output must be a list", field="response")
     messages: list[dict[str, Any]] = []
     thinking: list[str] = []
     for item in output:
@@ -152,7 +153,7 @@ def aggregated(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return means over the responses that are not masked, overall and per task."""
     responses = body.get("verify_responses")
     if not isinstance(responses, list):
-        raise EnvelopeFault("invalid_body", "verify_responses must be a list", field="verify_responses")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "verify_responses must be a list", field="verify_responses")
     measured = [
         r for r in responses if isinstance(r, Mapping) and not r.get("mask_sample") and _finite(r.get("reward"))
     ]

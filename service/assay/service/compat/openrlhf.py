@@ -18,6 +18,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.client.sequences import response_of, without_end
+from assay.contract.codes import ProblemCode
 from assay.service.compat.scoring import CompatProtocol, Later, Verdict, any_list, body_of, busy, text_list
 from assay.service.compat.settings import OpenRlhfSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
@@ -45,7 +46,9 @@ async def _rewards(
     queries = text_list(body, "query")
     prompts, labels = text_list(body, "prompts"), any_list(body, "labels", len(queries))
     if len(prompts) != len(queries):
-        raise EnvelopeFault("invalid_body", f"prompts must be a list of length {len(queries)}", field="prompts")
+        raise EnvelopeFault(
+            ProblemCode.INVALID_BODY, f"prompts must be a list of length {len(queries)}", field="prompts"
+        )
     rows = [
         {"query": query, "prompt": prompt, "label": label}
         for query, prompt, label in zip(queries, prompts, labels, strict=True)
@@ -73,4 +76,4 @@ def _response(query: str, prompt: str) -> str:
     try:
         return response_of(query, prompt)
     except ValueError as error:
-        raise EnvelopeFault("invalid_body", f"query: {error}", field="query") from None
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, f"query: {error}", field="query") from None

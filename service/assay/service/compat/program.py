@@ -2,8 +2,7 @@
 protocol.
 
 The completion is the whole program. Its reward is 1 for exit code 0 and means nothing more: the protocol returns
-`tests`,
-with one entry for the compiler, if the language has one, and one for the run.
+`tests`, with one entry for the compiler, if the language has one, and one for the run.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from assay.contract.codes import ProblemCode
 from assay.service.compat.scoring import Later, body_of, busy, encoded, scored
 from assay.service.compat.settings import SandboxFusionSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
@@ -89,7 +90,7 @@ def run_item(body: Mapping[str, Any]) -> dict[str, Any]:
     code, language = body.get("code"), body.get("language")
     files = body.get("files") or {}
     if not isinstance(code, str) or not isinstance(language, str) or not isinstance(files, dict):
-        raise EnvelopeFault("invalid_body", "code and language must be strings, files an object")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "code and language must be strings, files an object")
     memory = body.get("memory_limit_MB")
     reference = {
         "language": LANGUAGES.get(language) or language,
@@ -125,11 +126,11 @@ def cells_item(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the item for a `/run_jupyter` request. Raises `EnvelopeFault`."""
     cells, files = body.get("cells"), body.get("files") or {}
     if not isinstance(cells, list) or not cells or not all(isinstance(cell, str) for cell in cells):
-        raise EnvelopeFault("invalid_body", "cells: at least one text", field="cells")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "cells: at least one text", field="cells")
     if body.get("kernel") not in (None, "python3"):
-        raise EnvelopeFault("invalid_body", "the kernel is python3", field="kernel")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "the kernel is python3", field="kernel")
     if not isinstance(files, dict):
-        raise EnvelopeFault("invalid_body", "files: an object", field="files")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "files: an object", field="files")
     reference = {
         "language": "python",
         "wall_s": body.get("total_timeout", 45.0),
@@ -179,14 +180,18 @@ def submit_item(body: Mapping[str, Any]) -> dict[str, Any]:
     config = body.get("config") or {}
     completion = body.get("completion")
     if not isinstance(config, dict) or not isinstance(completion, str):
-        raise EnvelopeFault("invalid_body", "completion must be a string, config an object")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "completion must be a string, config an object")
     if config.get("custom_extract_logic"):
-        raise EnvelopeFault("invalid_body", "a caller's code runs only in the sandbox", field="custom_extract_logic")
+        raise EnvelopeFault(
+            ProblemCode.INVALID_BODY, "a caller's code runs only in the sandbox", field="custom_extract_logic"
+        )
     data = config.get("provided_data")
     tests = data.get("test") if isinstance(data, dict) else None
     if not isinstance(tests, list) or not tests:
         raise EnvelopeFault(
-            "invalid_body", "provided_data.test must hold stdio tests; no data sets are stored here", field="config"
+            ProblemCode.INVALID_BODY,
+            "provided_data.test must hold stdio tests; no data sets are stored here",
+            field="config",
         )
     language = str(config.get("language") or "python")
     reference: dict[str, Any] = {
@@ -204,7 +209,9 @@ def _test(test: Any) -> dict[str, Any]:
     try:
         return {"stdin": test["input"].get("stdin") or "", "expected_stdout": test["output"]["stdout"]}
     except (TypeError, KeyError, AttributeError):
-        raise EnvelopeFault("invalid_body", "a test must have input.stdin and output.stdout", field="config") from None
+        raise EnvelopeFault(
+            ProblemCode.INVALID_BODY, "a test must have input.stdin and output.stdout", field="config"
+        ) from None
 
 
 def submit_answer(body: Mapping[str, Any], frame: ResultFrame) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from assay.client.templates import MissingColumn, Row, RowFault, read_json, template
+from assay.contract.codes import ProblemCode
 from assay.contract.numbers import Lexeme
 from assay.service.compat.settings import MappedSettings
 from assay.service.engine.errors import (
@@ -118,10 +119,10 @@ async def scored(
     request: Request, front: Front, items: Sequence[Mapping[str, Any]], *, deadline_s: float
 ) -> list[ResultFrame]:
     """Return the results of items; a client that disconnects cancels them. Raises `EngineError`, `ClientGone`."""
-    submission = await front.taken(
+    submission = await front.submit_body(
         encoded({"items": items, "deadline_s": deadline_s}), owner=request.scope["assay.owner"]
     )
-    await while_connected(request, front.settled(submission))
+    await while_connected(request, front.wait_for_results(submission))
     return front.frames(submission, range(len(items)))
 
 
@@ -132,7 +133,7 @@ def encoded(value: Any) -> bytes:
     except UnicodeEncodeError:  # keep a lone surrogate as its escape; the engine's intake handles it
         return json.dumps(value, allow_nan=False).encode()
     except RecursionError:
-        raise EnvelopeFault("too_deep", "nested too deeply", status=400) from None
+        raise EnvelopeFault(ProblemCode.TOO_DEEP, "nested too deeply", status=400) from None
 
 
 def _as_written(value: Any) -> msgspec.Raw:
@@ -168,9 +169,9 @@ async def body_of(request: Request) -> dict[str, Any]:
     try:
         body = read_json(await request.body())
     except (ValueError, RecursionError):
-        raise EnvelopeFault("invalid_json", "the body is not valid JSON", status=400, field="body") from None
+        raise EnvelopeFault(ProblemCode.INVALID_JSON, "the body is not valid JSON", status=400, field="body") from None
     if not isinstance(body, dict):
-        raise EnvelopeFault("invalid_body", "the body is not an object", field="body")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "the body is not an object", field="body")
     return body
 
 
@@ -178,7 +179,7 @@ def text_list(body: Mapping[str, Any], name: str) -> list[str]:
     """Return a list of strings in the body. Raises `EnvelopeFault`."""
     value = body.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
-        raise EnvelopeFault("invalid_body", f"{name} must be a non-empty list of strings", field=name)
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, f"{name} must be a non-empty list of strings", field=name)
     return value
 
 
@@ -188,5 +189,5 @@ def any_list(body: Mapping[str, Any], name: str, length: int) -> list[Any]:
     if value is None:
         return [None] * length
     if not isinstance(value, list) or len(value) != length:
-        raise EnvelopeFault("invalid_body", f"{name} must be a list of length {length}", field=name)
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, f"{name} must be a list of length {length}", field=name)
     return value

@@ -15,6 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from assay.contract.codes import ProblemCode
 from assay.service.compat.scoring import CompatProtocol, Later, body_of, busy
 from assay.service.compat.settings import SlimeSettings
 from assay.service.engine.errors import EngineError, EnvelopeFault
@@ -39,7 +40,7 @@ def add(app: FastAPI, front: Front, settings: SlimeSettings) -> None:
 async def _reward(request: Request, body: dict[str, Any], protocol: CompatProtocol, settings: SlimeSettings) -> Any:
     response = body.get("response")
     if not isinstance(response, str):
-        raise EnvelopeFault("invalid_body", "response must be a string", field="response")
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "response must be a string", field="response")
     row = {"prompt": None, "label": None, **body}
     (verdict,) = await protocol.score(request, [row], [response])
     number = protocol.number(verdict)

@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from assay.contract.codes import Reason
+from assay.contract.codes import ProblemCode, Reason
 from assay.service.engine import reports
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake.keys import item_key
 from assay.service.engine.intake.validate import Intake
-from assay.service.engine.intake.work import Batch, Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Batch, Refused, VerifierFacts, Work
 from assay.service.engine.kinds import LaneKind
 from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.blame import State
@@ -53,7 +53,7 @@ class Engine:
         self.on_report: Callable[[bytes, Work, Report], None] | None = None
         """Called with key, work and report for every report of a lane."""
         self._cache = VerdictCache(self.settings.cache_bytes)
-        self._flights: dict[bytes, Ticket] = {}
+        self._tickets_by_key: dict[bytes, Ticket] = {}
         self._seq = itertools.count()
         self._submissions: set[Submission] = set()
         self._closing = False
@@ -113,10 +113,10 @@ class Engine:
         submission = Submission(batch)
         self._submissions.add(submission)
         for index, entry in enumerate(batch.entries):
-            if isinstance(entry, Settled):
+            if isinstance(entry, Refused):
                 self._settle_item(submission, index, Scored(entry.report))
         for index, work in works(batch):
-            self._take_in(submission, index, work)
+            self._enqueue(submission, index, work)
         if batch.deadline_s is not None and submission.open:
             asyncio.get_running_loop().call_later(batch.deadline_s, self._expire, submission)
         self._dispatch.pump()
@@ -125,7 +125,7 @@ class Engine:
     def cancel(self, submission: Submission) -> None:
         """Drop the items of a submission that no other submission waits for."""
         for waiter in list(submission.waiters):
-            self._leave(waiter)
+            self._drop_waiter(waiter)
         self._submissions.discard(submission)
 
     def _admit(self, batch: Batch) -> None:
@@ -133,7 +133,7 @@ class Engine:
         entering = len(batch.entries)
         size = sum(work.size for _, work in works(batch))
         if entering > limits.queue_items or size > limits.queue_bytes:
-            raise EnvelopeFault("too_large", "items: more than the queue holds", status=413, field="items")
+            raise EnvelopeFault(ProblemCode.TOO_LARGE, "items: more than the queue holds", status=413, field="items")
         if depth + entering > limits.queue_items or self._dispatch.waiting_bytes + size > limits.queue_bytes:
             wait = min(max(depth / max(self._rate, 1.0), 1.0), 30.0)
             raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
@@ -147,7 +147,7 @@ class Engine:
 
     def knows(self, key: bytes) -> bool:
         """Return whether a verdict is cached or being computed."""
-        return key in self._flights or key in self._cache
+        return key in self._tickets_by_key or key in self._cache
 
     def cost_us(self, work: Work) -> float:
         """Return the expected cost of a verdict, in CPU microseconds."""
@@ -157,16 +157,16 @@ class Engine:
         """Cache a verdict that another replica computed."""
         self._cache.put(key, report)
 
-    def _take_in(self, submission: Submission, index: int, work: Work) -> None:
+    def _enqueue(self, submission: Submission, index: int, work: Work) -> None:
         key = self.key(work)
         report = self._cache.get(key)
         if report is not None:
             self._settle_item(submission, index, Scored(report, key, cached=True))
             return
-        ticket = self._flights.get(key)
+        ticket = self._tickets_by_key.get(key)
         if ticket is None:
             ticket = Ticket(next(self._seq), key, work, _FIRST[work.facts.kind])
-            self._flights[key] = ticket
+            self._tickets_by_key[key] = ticket
             self._dispatch.put(ticket)
         waiter = Waiter(submission, index, ticket)
         ticket.waiters.append(waiter)
@@ -188,21 +188,21 @@ class Engine:
         for waiter in first:
             self._answer(waiter, ticket, report)
         if ticket.waiters:
-            self._fly_again(ticket)
-        elif self._flights.get(ticket.key) is ticket:
-            del self._flights[ticket.key]
+            self._requeue_waiters(ticket)
+        elif self._tickets_by_key.get(ticket.key) is ticket:
+            del self._tickets_by_key[ticket.key]
 
     def _answer(self, waiter: Waiter, ticket: Ticket, report: Report) -> None:
         waiter.submission.waiters.discard(waiter)
         queued = max(ticket.started - waiter.submission.received, 0.0) * 1000
         self._settle_item(waiter.submission, waiter.index, Scored(report, ticket.key, queue_ms=queued))
 
-    def _fly_again(self, ticket: Ticket) -> None:
-        kind = LaneKind.SANDBOX if ticket.state.hostless else ticket.state.kind
+    def _requeue_waiters(self, ticket: Ticket) -> None:
+        kind = LaneKind.SANDBOX if ticket.state.no_sandbox else ticket.state.kind
         again = Ticket(next(self._seq), ticket.key, ticket.work, _FIRST[kind], ticket.waiters)
         for waiter in again.waiters:
             waiter.ticket = again
-        self._flights[ticket.key] = again
+        self._tickets_by_key[ticket.key] = again
         self._dispatch.put(again)
 
     def _settle_item(self, submission: Submission, index: int, scored: Scored) -> None:
@@ -210,18 +210,18 @@ class Engine:
         if not submission.open:
             self._submissions.discard(submission)
 
-    def _leave(self, waiter: Waiter) -> None:
+    def _drop_waiter(self, waiter: Waiter) -> None:
         ticket = waiter.ticket
         waiter.submission.waiters.discard(waiter)
         if waiter in ticket.waiters:
             ticket.waiters.remove(waiter)
-        if not ticket.waiters and self._flights.get(ticket.key) is ticket:
-            del self._flights[ticket.key]
+        if not ticket.waiters and self._tickets_by_key.get(ticket.key) is ticket:
+            del self._tickets_by_key[ticket.key]
 
     def _expire(self, submission: Submission) -> None:
         for waiter in list(submission.waiters):
             if waiter.ticket.started == 0.0:
-                self._leave(waiter)
+                self._drop_waiter(waiter)
                 self._settle_item(submission, waiter.index, Scored(reports.late(), waiter.ticket.key))
 
     # --- life ---
@@ -261,7 +261,7 @@ class Engine:
 
     def _abandon(self, submission: Submission) -> None:
         for waiter in list(submission.waiters):
-            self._leave(waiter)
+            self._drop_waiter(waiter)
             self._settle_item(submission, waiter.index, Scored(reports.closing(), waiter.ticket.key))
 
 

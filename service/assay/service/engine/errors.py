@@ -4,12 +4,16 @@ EngineError
 ├── EnvelopeFault      the batch as a whole is unusable: a 4xx that names the field and the limit
 ├── Overloaded         the queue is full: 429 with the queue's depth; nothing was accepted
 ├── QuotaExceeded      the quota of a key is used up: 429 with its name; nothing was accepted
+├── ItemsRefused       some items are faulty and the request has `?strict=1`: 422 that names them
 ├── EngineClosed       the engine is draining or closed: 503
-└── EngineUnavailable  no lane can be started
+└── EngineUnavailable  the engine or its sandbox cannot be started
     └── PluginRefused  a plugin that settings name cannot be loaded
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 class EngineError(Exception):
@@ -56,12 +60,29 @@ class QuotaExceeded(EngineError):
         self.retry_after_s = retry_after_s
 
 
+@dataclass(frozen=True, slots=True)
+class FaultyItem:
+    """The id and error code of a faulty item, and its faulty field, if there is one."""
+
+    id: str
+    code: str
+    field: str | None
+
+
+class ItemsRefused(EngineError):
+    """Some items are faulty, and the request has `?strict=1`."""
+
+    def __init__(self, faults: Sequence[FaultyItem]) -> None:
+        super().__init__(f"{len(faults)} items are faulty")
+        self.faults = faults
+
+
 class EngineClosed(EngineError):
     """The engine is closed or draining and accepts nothing."""
 
 
 class EngineUnavailable(EngineError):
-    """No lane can be started."""
+    """The engine or its sandbox cannot be started."""
 
 
 class PluginRefused(EngineUnavailable):

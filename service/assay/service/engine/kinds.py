@@ -1,4 +1,4 @@
-"""Kinds of lanes. A lane of each kind runs the verifiers that need what the kind has."""
+"""Kinds of lanes. An item starts in the kind that its verifier declares, and moves if it turns out to need another."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from enum import Enum
 
 
 class LaneKind(Enum):
-    """What a lane has beside the verifiers."""
+    """What a lane has in addition to the verifiers."""
 
     TEXT = "text"
-    """Nothing: it judges text, in chunks."""
+    """Nothing more: it scores chunks of items whose verifiers only read text."""
     SANDBOX = "sandbox"
-    """A channel to one sandbox slot: it runs programs, one item at a time."""
-
+    """A channel to one sandbox slot: it scores items that run programs, one at a time."""
     ALGEBRA = "algebra"
-    """sympy: it decides sums, limits and integrals that a text lane cannot, one item at a time. Replaced on overrun."""
+    """sympy: it scores mathematics that a text lane cannot decide (sums, limits, integrals), one item at a time.
+    A lane that overruns is replaced.
+    """
 
 
 FIRST_COST_US = {LaneKind.TEXT: 200.0, LaneKind.SANDBOX: 20_000.0, LaneKind.ALGEBRA: 100_000.0}

@@ -23,15 +23,17 @@ class Job(Struct, array_like=True):
 
     seq: int
     verifier: str
-    reference: bytes
+    reference_digest: bytes
+    """SHA-256 of the reference, which the chunk holds under this key."""
     text: str | None
     messages: bytes | None
     fields: dict[str, bytes]
     budget_s: float
     """CPU seconds that `verify` may use in the lane."""
     cpu_s: float | None
+    """`options.cpu_s` of the item: CPU seconds of each program that it runs."""
     timeout_s: float | None
-    """The item's own limits, where it has some."""
+    """`options.timeout_s` of the item: wall seconds of each program that it runs."""
     owner: str
     explain: bool = False
     canary: bool = False

@@ -1,7 +1,7 @@
 """Results as bytes: JSON as in the contract, or msgpack in which open values are JSON in `bin`.
 
-What a lane sent as JSON is spliced in unread. `reward`, `score` and `reason` are always written: a naive reader
-must find the null. Empty optional fields are left out.
+What a lane sent as JSON is inserted unread. `reward`, `score` and `reason` are always written, null or not, so that a
+client which reads `reward` without a default finds the null. Empty optional fields are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from assay.contract.result import outcome_of
 from assay.service.engine.intake.frames import json_of
-from assay.service.engine.intake.work import Settled, Work
+from assay.service.engine.intake.work import Refused, Work
 from assay.service.engine.protocol import ErrorFrame, Report
 from assay.service.engine.schedule.tickets import Scored, Submission
 
@@ -68,7 +68,7 @@ def result_frame(submission: Submission, index: int) -> ResultFrame:
     )
 
 
-def _fields(report: Report, entry: Work | Settled) -> dict[str, Any]:
+def _fields(report: Report, entry: Work | Refused) -> dict[str, Any]:
     """Return the verdict's optional fields, with the flags that intake adds."""
     flags = tuple(report.fields.get("flags", ()))
     if isinstance(entry, Work):

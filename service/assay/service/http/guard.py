@@ -1,8 +1,7 @@
 """Access checks of the HTTP service, as ASGI middleware: Host, Origin, content type, size, key.
 
 Loopback is not trusted either: a page in the user's browser can post to 127.0.0.1, or reach it under a domain of its
-own
-(DNS rebinding). So the Host must be a known one, a POST from another origin is refused, and bodies must be JSON or
+own (DNS rebinding). So the Host must be a known one, a POST from another origin is refused, and bodies must be JSON or
 msgpack, which a plain form cannot send. The body is bounded while it is read, whatever Content-Length says.
 """
 
@@ -13,6 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from assay.contract.codes import ProblemCode
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.intake.frames import json_of
 from assay.service.http.problems import problem
@@ -66,12 +66,14 @@ class Guard:
             open_path = scope["path"] in OPEN_PATHS
             scope["assay.owner"] = "" if open_path else self._keys.owner(headers.get("authorization"))
         except Unauthorized as error:
-            raise Refusal(401, "unauthorized", str(error)) from None
+            raise Refusal(401, ProblemCode.UNAUTHORIZED, str(error)) from None
 
     def _check_host(self, host: str) -> None:
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         if not self._any_host and name.strip("[]").lower() not in self._hosts:
-            raise Refusal(421, "unknown_host", "this Host is not allowed (setting allowed_hosts)", field="Host")
+            raise Refusal(
+                421, ProblemCode.UNKNOWN_HOST, "this Host is not allowed (setting allowed_hosts)", field="Host"
+            )
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")
@@ -80,12 +82,14 @@ class Guard:
             return
         own = f"http://{headers.get('host', '')}"
         if origin not in self._origins and origin not in (own, own.replace("http:", "https:")):
-            raise Refusal(403, "foreign_origin", "this origin is not allowed (setting allowed_origins)", field="Origin")
+            raise Refusal(
+                403, ProblemCode.FOREIGN_ORIGIN, "this origin is not allowed (setting allowed_origins)", field="Origin"
+            )
 
     def _check_type(self, value: str) -> None:
         if value.partition(";")[0].strip().lower() not in BODY_TYPES:
             raise Refusal(
-                415, "unsupported_media_type", f"must be one of {', '.join(BODY_TYPES)}", field="Content-Type"
+                415, ProblemCode.UNSUPPORTED_MEDIA_TYPE, f"must be one of {', '.join(BODY_TYPES)}", field="Content-Type"
             )
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,7 +116,7 @@ class Guard:
 
 
 def _too_large(limit: int) -> Refusal:
-    return Refusal(413, "too_large", f"the body exceeds {limit} bytes", field="body", limit=limit)
+    return Refusal(413, ProblemCode.TOO_LARGE, f"the body exceeds {limit} bytes", field="body", limit=limit)
 
 
 async def _refuse(send: Send, document: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EngineError
 from assay.service.engine.intake.frames import json_of
 from assay.service.http.connection import ClientGone
@@ -51,7 +52,7 @@ async def _client_gone(request: Request, error: Exception) -> Response:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("internal error", kind=type(error).__name__, path=request.url.path, where=_where(error))
-    return _response(problem(500, "internal", "internal error; see the service's log"))
+    return _response(problem(500, ProblemCode.INTERNAL, "internal error; see the service's log"))
 
 
 def _where(error: BaseException) -> list[str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import (
     EngineClosed,
     EngineError,
     EngineUnavailable,
     EnvelopeFault,
+    ItemsRefused,
     Overloaded,
     QuotaExceeded,
 )
-from assay.service.engine.render import ResultFrame
 
 TITLES = {
     400: "Bad request",
@@ -36,14 +37,6 @@ TITLES = {
 SHOWN_FAULTS = 20
 
 
-class ItemsRefused(EngineError):
-    """Some items are faulty, and the request has `?strict=1`."""
-
-    def __init__(self, faults: list[ResultFrame]) -> None:
-        super().__init__(f"{len(faults)} items are faulty")
-        self.faults = faults
-
-
 def problem(status: int, code: str, detail: str | None = None, **more: Any) -> dict[str, Any]:
     """Return a problem document without fields that are None."""
     body = {"type": f"urn:assay:problem:{code}", "title": TITLES.get(status, "Error"), "status": status}
@@ -57,22 +50,22 @@ def problem_of(error: EngineError) -> dict[str, Any]:
     if isinstance(error, Overloaded):
         wait = math.ceil(error.retry_after_s)
         depth = {"queue_depth": error.queue_depth, "limit": error.limit, "retry_after_s": wait}
-        return problem(429, "overloaded", "the queue is full; no item of this request was accepted", **depth)
+        return problem(429, ProblemCode.OVERLOADED, "the queue is full; no item of this request was accepted", **depth)
     if isinstance(error, QuotaExceeded):
         wait = max(math.ceil(error.retry_after_s), 1)
-        return problem(429, "quota_exceeded", str(error), quota=error.quota, limit=error.limit, retry_after_s=wait)
+        return problem(
+            429, ProblemCode.QUOTA_EXCEEDED, str(error), quota=error.quota, limit=error.limit, retry_after_s=wait
+        )
     if isinstance(error, ItemsRefused):
         return _items_refused(error)
     if isinstance(error, EngineClosed):
-        return problem(503, "shutting_down", "the service is shutting down", retry_after_s=1)
+        return problem(503, ProblemCode.SHUTTING_DOWN, "the service is shutting down", retry_after_s=1)
     if isinstance(error, EngineUnavailable):
-        return problem(503, "no_lanes", "no lane can be started", retry_after_s=5)
-    return problem(500, "internal", "internal error; see the service's log")
+        return problem(503, ProblemCode.NO_LANES, "no lane can be started", retry_after_s=5)
+    return problem(500, ProblemCode.INTERNAL, "internal error; see the service's log")
 
 
 def _items_refused(error: ItemsRefused) -> dict[str, Any]:
-    shown = [
-        {"id": f.id, "code": f.reason, "field": f.error.field if f.error else None} for f in error.faults[:SHOWN_FAULTS]
-    ]
-    items = [{key: value for key, value in entry.items() if isinstance(value, str)} for entry in shown]
-    return problem(422, "invalid_items", str(error), items=items, field="items")
+    shown = [{"id": item.id, "code": item.code, "field": item.field} for item in error.faults[:SHOWN_FAULTS]]
+    items = [{key: value for key, value in entry.items() if value is not None} for entry in shown]
+    return problem(422, ProblemCode.INVALID_ITEMS, str(error), items=items, field="items")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.front import Front
@@ -31,7 +32,7 @@ def score_routes(front: Front, shadow: Shadow | None) -> APIRouter:
         """Score a batch; results are in the order of the items. `?strict=1`: a faulty item fails the request."""
         strict = _strict(request)
         body, owner = await request.body(), request.scope["assay.owner"]
-        packed = _packed(request)
+        packed = _is_msgpack(request)
         call = front.score_msgpack if packed else front.score_json
         answer = await while_connected(request, call(body, owner=owner, strict=strict))
         kind = MSGPACK if packed else JSON
@@ -43,9 +44,9 @@ def score_routes(front: Front, shadow: Shadow | None) -> APIRouter:
     async def stream(request: Request) -> Response:
         """Score a batch as NDJSON: each result as it is ready, groups together; the last line is `done`."""
         if _strict(request):
-            raise EnvelopeFault("invalid_parameter", "strict is not possible for a stream", field="strict")
+            raise EnvelopeFault(ProblemCode.INVALID_PARAMETER, "strict is not possible for a stream", field="strict")
         body, owner = await request.body(), request.scope["assay.owner"]
-        submission = await front.taken(body, owner=owner, packed=_packed(request))
+        submission = await front.submit_body(body, owner=owner, packed=_is_msgpack(request))
         return StreamingResponse(front.stream(submission), media_type=NDJSON)
 
     @router.put("/v1/references/{sha256}", status_code=204)
@@ -106,9 +107,10 @@ def shadow_routes(shadow: Shadow) -> APIRouter:
 def _strict(request: Request) -> bool:
     value = request.query_params.get("strict", "0").lower()
     if value not in _FLAGS:
-        raise EnvelopeFault("invalid_parameter", "strict must be 1 or 0", field="strict")
+        raise EnvelopeFault(ProblemCode.INVALID_PARAMETER, "strict must be 1 or 0", field="strict")
     return _FLAGS[value]
 
 
-def _packed(request: Request) -> bool:
+def _is_msgpack(request: Request) -> bool:
+    """Return whether the body is msgpack: the guard accepts no types but JSON and msgpack's two."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON

@@ -5,8 +5,7 @@
 
 A Redis that answers, but always later than a request would wait, stays down; an unstable one is probed at growing
 intervals until it has been up for STEADY_S. While down nothing waits: `ask` returns None at once. Each transition is
-one
-log line.
+one log line.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault, QuotaExceeded
 from assay.service.replicas.link import Link
 from assay.service.replicas.seal import Seal
@@ -59,7 +60,7 @@ class Quotas:
         used, bound = self._of(owner), self._settings
         if bound.items is not None and items > bound.items:
             raise EnvelopeFault(
-                "too_large", "items: more items than the quota", status=413, field="items", limit=bound.items
+                ProblemCode.TOO_LARGE, "items: more items than the quota", status=413, field="items", limit=bound.items
             )
         if bound.items is not None and used.items + used.others_items + items > bound.items:
             raise self._refusal("items", bound.items)

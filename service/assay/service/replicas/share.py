@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from assay.contract.codes import Reason
 from assay.service.engine.engine import Engine
-from assay.service.engine.intake.work import Batch, Settled, Work
+from assay.service.engine.intake.work import Batch, Refused, Work
 from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.tickets import Submission, works
 from assay.service.replicas.link import Link
@@ -50,7 +50,7 @@ class Share:
     async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
         """Return a batch; references missing locally are first requested from Redis, once. Raises `EnvelopeFault`."""
         batch = read()
-        missing = {entry.digest for entry in batch.entries if isinstance(entry, Settled) and entry.digest}
+        missing = {entry.digest for entry in batch.entries if isinstance(entry, Refused) and entry.digest}
         if not missing or self.link is None:
             return batch
         found = await self._references.get(owner, missing)

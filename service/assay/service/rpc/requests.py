@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from msgspec import UNSET
 
 from assay.contract import assay_pb2 as pb
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.codecs import IllTyped
 from assay.service.engine.intake.frames import ItemFrame, OptionsFrame, json_of
@@ -47,11 +48,13 @@ class PbCodec:
 def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:
     """Return the message if it has at most `most` items. Raises `EnvelopeFault`."""
     if _more_items(body, most):
-        raise EnvelopeFault("too_large", f"items: more than {most} items", status=413, field="items", limit=most)
+        raise EnvelopeFault(
+            ProblemCode.TOO_LARGE, f"items: must be at most {most} items", status=413, field="items", limit=most
+        )
     try:
         return pb.ScoreRequest.FromString(body)
     except DecodeError:
-        raise EnvelopeFault("invalid_body", "the message cannot be decoded", status=400) from None
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "the message cannot be decoded", status=400) from None
 
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5

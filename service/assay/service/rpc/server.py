@@ -19,6 +19,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from assay.contract import assay_pb2 as pb
+from assay.contract.codes import ProblemCode
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.errors import EngineError
 from assay.service.engine.intake.frames import json_of
@@ -56,8 +57,8 @@ class Scorer:
 
         async def work() -> pb.ScoreResponse:
             started = time.perf_counter()
-            submission = await self._taken(request, context)
-            await self._front.settled(submission)
+            submission = await self._submit(request, context)
+            await self._front.wait_for_results(submission)
             every = self._front.frames(submission, range(len(submission.results)))
             return response(every, wall_ms=(time.perf_counter() - started) * 1000)
 
@@ -67,7 +68,7 @@ class Scorer:
         """Score a batch and yield chunks as they are ready, groups together; the last chunk says `done`."""
 
         async def submit() -> Submission:
-            return await self._taken(request, context)
+            return await self._submit(request, context)
 
         submission = await _answered(context, submit)
         count = 0
@@ -89,10 +90,10 @@ class Scorer:
         metadata = dict(context.invocation_metadata() or ())
         return self._keys.owner(str(metadata.get("authorization", "")) or None)
 
-    async def _taken(self, request: bytes, context: Context) -> Submission:
+    async def _submit(self, request: bytes, context: Context) -> Submission:
         owner = self._owner(context)
         message = parsed(request, most=self._front.engine.settings.limits.items)
-        return await self._front.take(lambda: self._batch(message, context, owner), owner=owner)
+        return await self._front.submit_batch(lambda: self._batch(message, context, owner), owner=owner)
 
     def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
         defaults = frame(request.defaults) if request.HasField("defaults") else None
@@ -109,7 +110,7 @@ async def _answered(context: Context, work: Callable[[], Awaitable[T]]) -> T:
     try:
         return await work()
     except Unauthorized as error:
-        document = problem(401, "unauthorized", str(error))
+        document = problem(401, ProblemCode.UNAUTHORIZED, str(error))
     except EngineError as error:
         document = problem_of(error)
     trailing: list[tuple[str, str | bytes]] = [("assay-problem-bin", json_of(document))]

@@ -151,7 +151,7 @@ class Policy:
         return torch.cat(parts) if parts else hidden.new_zeros(0)
 
     def reference(self, settings: Model) -> Policy:
-        """Return the frozen reference policy for the KL: adapters off, another model, or a copy of this one."""
+        """Return the frozen reference model for the KL: adapters off, another model, or a copy of this one."""
         if settings.reference is not None:
             return Policy.load(settings.model_copy(update={"path": settings.reference, "lora": None})).frozen()
         if self.adapted:

@@ -1,11 +1,13 @@
-"""Mode asserts: the row's test code runs in a jail T, the program in another, C; only values are relayed.
+"""Mode asserts: the row's test code runs in one jail, the program in another; only values are relayed between them.
 
-T writes the verdict to a pipe that C never sees. T reports that it is ready before it lets C start: until then a
-fault of T is the row's or the sandbox's, from then on T's death or overrun counts as C's failure.
+The *tests jail* writes its verdict to a pipe that the *program jail* cannot open. It first runs what depends on the
+row alone and reports that it is ready; only then does the program start. A failure of the tests jail before that point
+is a fault of the row or of the sandbox. After it, the death or overrun of the tests jail fails the program's test.
 
-A pass is confirmed: tests and program run once more in one process, as ordinary Python. That run can only take a
-pass away. It guards against differences between the relay and Python, not against malice (it could be forged).
-With `trust: low`, which only the row can say, both share a process from the start, and the result is marked.
+A pass is confirmed: tests and program run once more in one process, as ordinary Python. This run can only turn a pass
+into a failure. It guards against differences between the relay and Python, not against malice, since a program could
+forge its verdict. With `trust: low`, which only a row can set, both share a process from the start, and the result is
+marked.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from assay.sandbox import CEILINGS, Limits, RunResult, RunSpec, Status, Unavaila
 from assay.sandbox.host.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
-from assay.verifiers.code.runs import Candidacy, until_failure
+from assay.verifiers.code.runs import ProgramRun, until_failure
 from assay.verifiers.errors import InvalidReference
 
 _READY = b"ready\n"
-_C_EXTRA_S, _T_EXTRA_S = 1.0, 3.0
+_PROGRAM_EXTRA_S, _TESTS_EXTRA_S = 1.0, 3.0
 _REASONS = {
     "load": "runtime_error",
     "error": "runtime_error",
@@ -34,29 +36,31 @@ _REASONS = {
 }
 UNCONFIRMED = "unconfirmed"
 """Reason of a test that passed in two jails and failed in one."""
+"""Reasons of verdicts by the cause that the tests jail reports; every other cause (a failed assertion, a skipped test,
+no assertion at all …) is `wrong_output`."""
 _SOLUTION = {"name": "solution.py", "files": [["solution.py", 0o644, 0]], "source": 0}
 
 
-def run(candidacy: Candidacy) -> list[TestOutcome]:
-    """The outcomes of the units in order, fewer after an early stop."""
-    reference = candidacy.spec.reference
-    tests = [partial(_scored, candidacy, test) for test in reference.tests if isinstance(test, AssertsTest)]
+def run(program_run: ProgramRun) -> list[TestOutcome]:
+    """Return the outcomes of the tests in order; with `scoring: all` the first failure is the last."""
+    reference = program_run.spec.reference
+    tests = [partial(_scored, program_run, test) for test in reference.tests if isinstance(test, AssertsTest)]
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
-def _scored(candidacy: Candidacy, test: AssertsTest) -> TestOutcome:
+def _scored(program_run: ProgramRun, test: AssertsTest) -> TestOutcome:
     test_code = test.test_code.encode("utf-8", "surrogatepass")
-    if candidacy.spec.reference.trust == "low":
-        return _outcome(test, *_together(candidacy, test_code, candidacy.limits))
-    outcome = _outcome(test, *_apart(candidacy, test_code))
-    if outcome.passed and candidacy.confirm and not _confirmed(candidacy, test_code):
+    if program_run.spec.reference.trust == "low":
+        return _outcome(test, *_together(program_run, test_code, program_run.limits))
+    outcome = _outcome(test, *_apart(program_run, test_code))
+    if outcome.passed and program_run.confirm and not _confirmed(program_run, test_code):
         return TestOutcome(status=UNCONFIRMED, run=outcome.run)
     return outcome
 
 
-def _outcome(test: AssertsTest, program: RunResult, told: bytes) -> TestOutcome:
-    verdict = _parse(told)
-    if not told.startswith(_READY):
+def _outcome(test: AssertsTest, program: RunResult, report: bytes) -> TestOutcome:
+    verdict = _parse(report)
+    if not report.startswith(_READY):
         _refuse(verdict)
     flags = ("lying_object",) if verdict.get("lied") else ()
     if not program.ok:
@@ -70,18 +74,18 @@ def _outcome(test: AssertsTest, program: RunResult, told: bytes) -> TestOutcome:
     return TestOutcome(status=PASSED, run=program)
 
 
-def _confirmed(candidacy: Candidacy, test_code: bytes) -> bool:
-    """Return whether tests and program also pass in one process; a failure is repeated once."""
-    return any(_passes_together(candidacy, test_code) for _ in range(2))
+def _confirmed(program_run: ProgramRun, test_code: bytes) -> bool:
+    """Return whether tests and program also pass in one process, in one of two attempts."""
+    return any(_passes_together(program_run, test_code) for _ in range(2))
 
 
-def _passes_together(candidacy: Candidacy, test_code: bytes) -> bool:
-    result, told = _together(candidacy, test_code, _limits_of_both(candidacy.limits))
-    return result.ok and _parse(told).get("passed") is True
+def _passes_together(program_run: ProgramRun, test_code: bytes) -> bool:
+    result, report = _together(program_run, test_code, _limits_of_both(program_run.limits))
+    return result.ok and _parse(report).get("passed") is True
 
 
 def _limits_of_both(limits: Limits) -> Limits:
-    """Limits of a run that does the work of both jails: their sum, up to the ceilings."""
+    """Return the limits of a run that does the work of both jails: their sum, up to the ceilings."""
     program, tests = _limits_of_program(limits), _limits_of_tests(limits)
     return replace(
         program,
@@ -93,16 +97,16 @@ def _limits_of_both(limits: Limits) -> Limits:
 
 
 def _refuse(verdict: dict[str, Any]) -> None:
-    """Raise what T found wrong with the row, which it says before it is ready or never."""
+    """Raise InvalidReference if the tests jail reported a fault of the row, which it can only do before it is ready."""
     if verdict.get("invalid"):
         raise InvalidReference("test code does not compile", field="tests")
     if isinstance(verdict.get("lacking"), str):
         raise InvalidReference(f"test code needs {verdict['lacking']}, which it does not have here", field="env")
 
 
-def _parse(told: bytes) -> dict[str, Any]:
-    """T's verdict; empty where it gave none."""
-    last = told.removeprefix(_READY)
+def _parse(report: bytes) -> dict[str, Any]:
+    """Return the verdict of the tests jail, or {} if it reported none."""
+    last = report.removeprefix(_READY)
     if not last.endswith(b"\n") or len(last) > 4096:
         return {}
     try:
@@ -112,15 +116,15 @@ def _parse(told: bytes) -> dict[str, Any]:
     return verdict if isinstance(verdict, dict) else {}
 
 
-def _apart(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, bytes]:
-    """Run T and C side by side. Raises `Unavailable` if T failed before it was ready."""
+def _apart(program_run: ProgramRun, test_code: bytes) -> tuple[RunResult, bytes]:
+    """Run tests jail and program jail at once. Raises `Unavailable` if the tests jail failed before `_READY`."""
     for last in (False, True):
-        program, tests = _pair(candidacy, test_code)
-        told = tests.outputs[0] if tests.outputs else b""
+        program, tests = _pair(program_run, test_code)
+        report = tests.outputs[0] if tests.outputs else b""
         if _died(program) and not last:
             continue
-        if told.startswith(_READY) or tests.ok:
-            return program, told if tests.ok else _READY
+        if report.startswith(_READY) or tests.ok:
+            return program, report if tests.ok else _READY
     raise Unavailable("the tests' jail failed before the program started")
 
 
@@ -128,53 +132,55 @@ def _died(program: RunResult) -> bool:
     return program.jail_lost and program.status is Status.RUNTIME_ERROR
 
 
-def _pair(candidacy: Candidacy, test_code: bytes) -> tuple[RunResult, RunResult]:
-    to_c, to_t = pipe(), pipe()
-    common: dict[str, Any] = {"environment": candidacy.spec.reference.env, "owner": candidacy.owner}
+def _pair(program_run: ProgramRun, test_code: bytes) -> tuple[RunResult, RunResult]:
+    to_program, to_tests = pipe(), pipe()
+    common: dict[str, Any] = {"environment": program_run.spec.reference.env, "owner": program_run.owner}
     program = RunSpec(
         action="serve",
         head=_SOLUTION,
-        blobs=[candidacy.source],
-        limits=_limits_of_program(candidacy.limits),
-        descriptors=(to_c[0], to_t[1]),
+        blobs=[program_run.source],
+        limits=_limits_of_program(program_run.limits),
+        descriptors=(to_program[0], to_tests[1]),
         **common,
     )
     tests = RunSpec(
         action="tests",
         blobs=[test_code],
-        limits=_limits_of_tests(candidacy.limits),
+        limits=_limits_of_tests(program_run.limits),
         outputs=1,
-        descriptors=(to_t[0], to_c[1]),
+        descriptors=(to_tests[0], to_program[1]),
         role="tests",
         **common,
     )
-    results = candidacy.slot.run_together([program, tests], close_after_start=[*to_c, *to_t])
+    results = program_run.slot.run_together([program, tests], close_after_start=[*to_program, *to_tests])
     return results[0], results[1]
 
 
 def _limits_of_program(limits: Limits) -> Limits:
-    """The program also waits for the tests, which is not its doing; its CPU limit stays."""
-    return replace(limits, wall_s=min(60.0, limits.wall_s + _C_EXTRA_S), cpu_s=limits.cpu_seconds)
+    """Return the limits of the program jail: more wall time, since it waits for the tests, but the same CPU time."""
+    return replace(limits, wall_s=min(CEILINGS.wall_s, limits.wall_s + _PROGRAM_EXTRA_S), cpu_s=limits.cpu_seconds)
 
 
 def _limits_of_tests(limits: Limits) -> Limits:
     base = Limits()
-    return replace(base, wall_s=min(60.0, limits.wall_s + _T_EXTRA_S), memory_mb=max(base.memory_mb, limits.memory_mb))
+    return replace(
+        base,
+        wall_s=min(CEILINGS.wall_s, limits.wall_s + _TESTS_EXTRA_S),
+        memory_mb=max(base.memory_mb, limits.memory_mb),
+    )
 
 
-def _together(candidacy: Candidacy, test_code: bytes, limits: Limits) -> tuple[RunResult, bytes]:
+def _together(program_run: ProgramRun, test_code: bytes, limits: Limits) -> tuple[RunResult, bytes]:
     """Run tests and program in one process."""
-    head = {**_SOLUTION, "low_trust": True}
     spec = RunSpec(
         action="tests",
         role="together",
-        head=head,
-        blobs=[test_code, candidacy.source],
+        head={**_SOLUTION, "low_trust": True},
+        blobs=[test_code, program_run.source],
         limits=limits,
         outputs=1,
-        environment=candidacy.spec.reference.env,
-        owner=candidacy.owner,
+        environment=program_run.spec.reference.env,
+        owner=program_run.owner,
     )
-    spec = replace(spec, head={**head, "files": [["solution.py", 0o644, 0]]})
-    result = candidacy.slot.run(spec)
+    result = program_run.slot.run(spec)
     return result, result.outputs[0] if result.outputs else b""

@@ -13,16 +13,16 @@ from assay.sandbox import RunResult, RunSpec
 from assay.sandbox.guest.values import codec
 from assay.verifiers.code.compare import value_rule
 from assay.verifiers.code.outcome import TestOutcome
-from assay.verifiers.code.runs import Candidacy, outcome_of
+from assay.verifiers.code.runs import ProgramRun, outcome_of
 
 MAX_ANSWER_BYTES = 8 << 20
 MAX_ANSWER_NODES = 2_500_000
 """Members of all containers of a run's answers: what the lane spends memory on."""
 
 
-def calls_spec(candidacy: Candidacy, indices: list[int]) -> RunSpec:
+def calls_spec(program_run: ProgramRun, indices: list[int]) -> RunSpec:
     """The run that makes the calls of the tests of those indices."""
-    tests = [candidacy.spec.reference.tests[index] for index in indices]
+    tests = [program_run.spec.reference.tests[index] for index in indices]
     calls = [
         {
             "entry_point": test.entry_point,
@@ -38,17 +38,17 @@ def calls_spec(candidacy: Candidacy, indices: list[int]) -> RunSpec:
         "source": 0,
         "files": [["solution.py", 0o644, 0]],
         "calls": calls,
-        "nodes": candidacy.spec.typed,
+        "nodes": program_run.spec.typed,
     }
     return RunSpec(
         action="calls",
         head=head,
-        blobs=[candidacy.source],
-        limits=candidacy.limits,
+        blobs=[program_run.source],
+        limits=program_run.limits,
         outputs=1,
         output_bytes=MAX_ANSWER_BYTES,
-        environment=candidacy.spec.reference.env,
-        owner=candidacy.owner,
+        environment=program_run.spec.reference.env,
+        owner=program_run.owner,
     )
 
 
@@ -71,7 +71,7 @@ def answers_of(output: bytes, count: int) -> list[dict[str, Any]] | None:
     return answers
 
 
-def answer_outcome(candidacy: Candidacy, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
+def answer_outcome(program_run: ProgramRun, index: int, run: RunResult, answer: dict[str, Any] | None) -> TestOutcome:
     """The outcome of one call whose run ended as `run` and answered `answer` (None: nothing usable)."""
     if answer is not None and "e" in answer:
         status = "wrong_output" if answer.get("at") == "value" else "runtime_error"
@@ -80,12 +80,12 @@ def answer_outcome(candidacy: Candidacy, index: int, run: RunResult, answer: dic
         flags = ("early_exit",) if run.ok or run.exit_code is not None else ()
         status = outcome_of(run, lambda: False, wrong="no_result").status
         return TestOutcome(status=status, run=run, flags=flags)
-    return outcome_of(run, lambda: _right(candidacy, index, answer))
+    return outcome_of(run, lambda: _right(program_run, index, answer))
 
 
-def _right(candidacy: Candidacy, index: int, answer: dict[str, Any]) -> bool:
-    expected, expected_args = candidacy.spec.expected[index]
-    rule = value_rule(candidacy.spec.compare)
+def _right(program_run: ProgramRun, index: int, answer: dict[str, Any]) -> bool:
+    expected, expected_args = program_run.spec.expected[index]
+    rule = value_rule(program_run.spec.compare)
     try:
         if not rule(codec.decode_unhashed(answer.get("v")), expected):
             return False

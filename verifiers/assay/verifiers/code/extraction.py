@@ -1,8 +1,8 @@
 """Which part of a completion is the program.
 
 `last_fence`: the content of the last code fence after the thinking that can hold a program of the
-row's language: its info string is empty, names that language, or names none that we know. A last
-fence that never closes is no answer. (`whole` is the text that is scored as it stands, thinking and all.)
+row's language: its info string is empty, names that language, or names no known language. If that fence
+never closes, there is no answer. (`whole` takes the whole scored text, thinking included.)
 Fences follow CommonMark: three or more backticks or tildes, indented at most three columns more than what
 they stand in, be it the text or an item of a list above; the opening fence's indentation goes from every line.
 Linear in the text. Not covered: fences in block quotes; where a list ends.

@@ -1,4 +1,4 @@
-"""Telemetry: marks of the known ways to game the tests. A flag never changes a reward.
+"""Flags for known ways to game the tests. A flag never changes a reward.
 
 A table of patterns over the program's text (each linear), and what a run did: ended early without an
 answer. Honest programs use some of these too; the flags are for statistics over many completions.

@@ -1,4 +1,4 @@
-"""One candidate's program against the tests of a row: what every mode shares."""
+"""Run a program on the tests of a row: the parts that all modes share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.spec import Spec
 
-__all__ = ["Candidacy", "outcome_of", "until_failure"]
+__all__ = ["ProgramRun", "outcome_of", "until_failure"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidacy:
-    """A program to be scored: the row's spec, the code, where it runs and for whom."""
+class ProgramRun:
+    """A program to be scored: the row's spec, the compiled code, the slot it runs in, its limits and its owner."""
 
     spec: Spec
     slot: Slot
@@ -32,7 +32,7 @@ class Candidacy:
 
 
 def until_failure(tests: Sequence[Callable[[], TestOutcome]], *, stop_early: bool) -> Iterator[TestOutcome]:
-    """Run tests in order; with `stop_early` the first failure is the last to run."""
+    """Run tests in order and yield their outcomes; with `stop_early`, stop after the first failure."""
     for test in tests:
         outcome = test()
         yield outcome
@@ -41,7 +41,7 @@ def until_failure(tests: Sequence[Callable[[], TestOutcome]], *, stop_early: boo
 
 
 def outcome_of(run: RunResult, right: Callable[[], bool], wrong: str = "wrong_output") -> TestOutcome:
-    """A run that failed fails the test, whatever it printed; else `right` decides."""
+    """Return the outcome of a test: failed if the run failed, whatever it printed; otherwise `right` decides."""
     if not run.ok:
         return TestOutcome(status=failure_reason(run), run=run)
     return TestOutcome(status=PASSED if right() else wrong, run=run)

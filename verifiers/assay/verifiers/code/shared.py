@@ -14,12 +14,12 @@ from assay.sandbox import RunResult, RunSpec
 from assay.verifiers.code import calls
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import PASSED, TestOutcome
-from assay.verifiers.code.runs import Candidacy
+from assay.verifiers.code.runs import ProgramRun
 
 
-def possible(candidacy: Candidacy) -> bool:
+def possible(program_run: ProgramRun) -> bool:
     """Whether tests can share a process: Python, several tests, plain comparison."""
-    reference = candidacy.spec.reference
+    reference = program_run.spec.reference
     plain = reference.checker is None and reference.interactor is None
     return reference.language == "python" and plain and len(reference.tests) > 1
 
@@ -27,11 +27,11 @@ def possible(candidacy: Candidacy) -> bool:
 CODE_FD = 4
 
 
-def stdio(candidacy: Candidacy) -> tuple[list[TestOutcome] | None, bytes]:
+def stdio(program_run: ProgramRun) -> tuple[list[TestOutcome] | None, bytes]:
     """All stdio tests in one process (None unless every one passes), and the program as it was compiled there."""
-    tests = [test for test in candidacy.spec.reference.tests if isinstance(test, StdioTest)]
+    tests = [test for test in program_run.spec.reference.tests if isinstance(test, StdioTest)]
     inputs = [test.stdin.encode("utf-8", "surrogatepass") for test in tests]
-    run = candidacy.slot.run(
+    run = program_run.slot.run(
         RunSpec(
             action="scripts",
             head={
@@ -41,23 +41,23 @@ def stdio(candidacy: Candidacy) -> tuple[list[TestOutcome] | None, bytes]:
                 "inputs": len(inputs),
                 "code_fd": CODE_FD,
             },
-            blobs=[candidacy.source, *inputs],
-            limits=candidacy.limits,
+            blobs=[program_run.source, *inputs],
+            limits=program_run.limits,
             outputs=2,
-            output_bytes=int(candidacy.limits.output_mb * len(tests) * (1 << 20)),
-            environment=candidacy.spec.reference.env,
-            owner=candidacy.owner,
+            output_bytes=int(program_run.limits.output_mb * len(tests) * (1 << 20)),
+            environment=program_run.spec.reference.env,
+            owner=program_run.owner,
         )
     )
-    return _outcomes_of(candidacy, tests, run), run.outputs[1] if run.ok else b""
+    return _outcomes_of(program_run, tests, run), run.outputs[1] if run.ok else b""
 
 
-def _outcomes_of(candidacy: Candidacy, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
+def _outcomes_of(program_run: ProgramRun, tests: list[StdioTest], run: RunResult) -> list[TestOutcome] | None:
     printed = _frames(run.outputs[0], len(tests)) if run.ok else None
     if printed is None:
         return None
-    rule = output_rule(candidacy.spec.compare)
-    cap = int(candidacy.limits.output_mb * (1 << 20))
+    rule = output_rule(program_run.spec.compare)
+    cap = int(program_run.limits.output_mb * (1 << 20))
     for output, test in zip(printed, tests, strict=True):
         expected = (test.expected_stdout or "").encode("utf-8", "surrogatepass")
         if len(output) > cap or not rule(output, expected):
@@ -78,19 +78,19 @@ def _frames(data: bytes, count: int) -> list[bytes] | None:
     return frames if at == len(data) else None
 
 
-def function_outcomes(candidacy: Candidacy) -> list[TestOutcome] | None:
+def function_outcomes(program_run: ProgramRun) -> list[TestOutcome] | None:
     """All calls in one process; None unless every one passes."""
-    count = len(candidacy.spec.reference.tests)
-    run = candidacy.slot.run(calls.calls_spec(candidacy, list(range(count))))
+    count = len(program_run.spec.reference.tests)
+    run = program_run.slot.run(calls.calls_spec(program_run, list(range(count))))
     answers = calls.answers_of(run.outputs[0], count) if run.ok else None
     if answers is None:
         return None
-    outcomes = [calls.answer_outcome(candidacy, index, run, answer) for index, answer in enumerate(answers)]
+    outcomes = [calls.answer_outcome(program_run, index, run, answer) for index, answer in enumerate(answers)]
     return outcomes if all(outcome.passed for outcome in outcomes) else None
 
 
-def chosen(candidacy: Candidacy) -> int:
+def chosen(program_run: ProgramRun) -> int:
     """The test that is run alone after all have passed together: any but the first."""
-    row = candidacy.spec.reference.model_dump_json().encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(candidacy.source + b"\0" + row).digest()
-    return 1 + int.from_bytes(digest[:8], "big") % (len(candidacy.spec.reference.tests) - 1)
+    row = program_run.spec.reference.model_dump_json().encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(program_run.source + b"\0" + row).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (len(program_run.spec.reference.tests) - 1)

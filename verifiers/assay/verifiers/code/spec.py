@@ -1,4 +1,4 @@
-"""A reference, checked and made ready: everything that the row alone decides."""
+"""Check a `code` reference and prepare it, once for all items that share it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CODE_BYTES = 1 << 20
 class Spec:
     """A checked reference. `expected` (function mode) holds plain values per test: result, arguments.
 
-    `health` remembers what was found out about the row's own checkers, which only a run can tell.
+    `works` remembers whether the row's own checker or interactor works, which only running it can show.
     """
 
     reference: CodeReference
@@ -28,7 +28,7 @@ class Spec:
     compare: str
     expected: tuple[tuple[Any, Any], ...] = ()
     typed: bool = False
-    health: dict[str, bool] = field(default_factory=dict, compare=False)
+    works: dict[str, bool] = field(default_factory=dict, compare=False)
 
 
 def prepare(reference: CodeReference) -> Spec:

@@ -15,27 +15,27 @@ from assay.sandbox import RunResult, RunSpec, program
 from assay.verifiers.code import checkers, shared
 from assay.verifiers.code.compare import output_rule
 from assay.verifiers.code.outcome import TestOutcome
-from assay.verifiers.code.runs import Candidacy, outcome_of, until_failure
+from assay.verifiers.code.runs import ProgramRun, outcome_of, until_failure
 
 _CODE_FD = 3
 
 
-def run(candidacy: Candidacy) -> list[TestOutcome]:
+def run(program_run: ProgramRun) -> list[TestOutcome]:
     """The outcomes of the tests in order, fewer after an early stop."""
-    reference = candidacy.spec.reference
-    runner = Runner(candidacy)
+    reference = program_run.spec.reference
+    runner = Runner(program_run)
     tests = _tests(runner)
-    if reference.isolation == "shared" and shared.possible(candidacy):
-        together, runner.code = shared.stdio(candidacy)
-        if together is not None and tests[shared.chosen(candidacy)]().passed:
+    if reference.isolation == "shared" and shared.possible(program_run):
+        together, runner.code = shared.stdio(program_run)
+        if together is not None and tests[shared.chosen(program_run)]().passed:
             return together
     if reference.checker is not None or reference.interactor is not None:
-        checkers.require_healthy(candidacy)
+        checkers.require_working(program_run)
     return list(until_failure(tests, stop_early=reference.scoring == "all"))
 
 
 def _tests(runner: Runner) -> list[Callable[[], TestOutcome]]:
-    tests = runner.candidacy.spec.reference.tests
+    tests = runner.program_run.spec.reference.tests
     return [partial(runner.test, test) for test in tests if isinstance(test, StdioTest)]
 
 
@@ -43,43 +43,43 @@ def _tests(runner: Runner) -> list[Callable[[], TestOutcome]]:
 class Runner:
     """Runs one program on one test after another, compiling a Python program once."""
 
-    candidacy: Candidacy
+    program_run: ProgramRun
     code: bytes = b""
 
     def test(self, test: StdioTest) -> TestOutcome:
         """Run one test and return its outcome."""
-        reference = self.candidacy.spec.reference
+        reference = self.program_run.spec.reference
         if reference.interactor is not None:
-            return checkers.interact(self.candidacy, reference.interactor, test, self.spec(test))
+            return checkers.interact(self.program_run, reference.interactor, test, self.spec(test))
         result = self.run(test)
         if reference.checker is not None:
             if not result.ok:
                 return outcome_of(result, lambda: False)
-            return checkers.check(self.candidacy, reference.checker, test, result)
-        rule = output_rule(self.candidacy.spec.compare)
+            return checkers.check(self.program_run, reference.checker, test, result)
+        rule = output_rule(self.program_run.spec.compare)
         expected = (test.expected_stdout or "").encode("utf-8", "surrogatepass")
         return outcome_of(result, lambda: rule(result.stdout, expected))
 
     def run(self, test: StdioTest) -> RunResult:
         """Run the program on a test's input."""
         spec = self.spec(test)
-        if spec.action != "script" or len(self.candidacy.spec.reference.tests) == 1:
-            return self.candidacy.slot.run(spec)
+        if spec.action != "script" or len(self.program_run.spec.reference.tests) == 1:
+            return self.program_run.slot.run(spec)
         if self.code:
-            return self.candidacy.slot.run(_with_code(spec, self.code))
-        result = self.candidacy.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=1))
+            return self.program_run.slot.run(_with_code(spec, self.code))
+        result = self.program_run.slot.run(replace(spec, head={**spec.head, "code_fd": _CODE_FD}, outputs=1))
         self.code = result.outputs[0] if result.outputs else b""
         return result
 
     def spec(self, test: StdioTest) -> RunSpec:
         """The run of the program on a test's input."""
-        reference = self.candidacy.spec.reference
+        reference = self.program_run.spec.reference
         return program(
-            self.candidacy.compiled,
+            self.program_run.compiled,
             stdin=test.stdin.encode("utf-8", "surrogatepass"),
-            limits=self.candidacy.limits,
+            limits=self.program_run.limits,
             environment=reference.env,
-            owner=self.candidacy.owner,
+            owner=self.program_run.owner,
         )
 
 

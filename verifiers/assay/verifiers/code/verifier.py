@@ -1,8 +1,8 @@
-"""The `code` verifier: extract a program, run it in the sandbox on the row's tests, compare outside.
+"""The `code` verifier: extract a program, run it in the sandbox on the row's tests, compare its output outside.
 
-Values cross the border, verdicts never do: no expectation is in the candidate's process, files, argv
-or environment, and nothing it emits is a verdict. `asserts` keeps tests in a jail of their own.
-A program that fails, hangs or misbehaves is a reward; a sandbox that fails is `sandbox_unavailable`.
+No expected value is in the program's process, files, arguments or environment, and nothing that the program emits is
+taken as a verdict: it emits values, and this process compares them. In mode `asserts` the tests run in a jail of their
+own. A program that fails, hangs or misbehaves gets a reward of 0; a sandbox that fails is `sandbox_unavailable`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import asserts, extraction, flags, function, spec, stdio
 from assay.verifiers.code.joining import joined
 from assay.verifiers.code.outcome import TestOutcome, verdict_of
-from assay.verifiers.code.runs import Candidacy
+from assay.verifiers.code.runs import ProgramRun
 from assay.verifiers.code.spec import MAX_CODE_BYTES, Spec
 from assay.verifiers.errors import InvalidItem, SandboxUnavailable
 
-_MODES: dict[str, Callable[[Candidacy], list[TestOutcome]]] = {
+_MODES: dict[str, Callable[[ProgramRun], list[TestOutcome]]] = {
     "stdio": stdio.run,
     "function": function.run,
     "asserts": asserts.run,
 }
-_OPTION_OF_LIMIT = {"wall_s": "timeout_s", "cpu_s": "cpu_s", "memory_mb": "memory_mb"}
+_OPTION_OF_LIMIT = {"wall_s": "timeout_s", "cpu_s": "cpu_s"}
+"""The item's option for each limit that it may set."""
 _JUDGING_S = 25.0
 _COMPILING_S = 90.0
 _SHOWN_CHARS = 4096
@@ -62,10 +63,14 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         return spec.prepare(reference)
 
     def wall_s(self, spec: Spec) -> float:
-        """Seconds that judging may take in all: every test to its limit, with what noise is granted."""
-        judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S  # its health too
+        """Return the wall seconds after which scoring counts as stuck.
+
+        Each test may run twice, each time with its wall limit doubled for time without a CPU. A checker is also tried
+        on the reference answer. In mode `asserts` the confirmation adds two runs, with the limits of both jails.
+        """
+        judging = _JUDGING_S if spec.reference.checker is None else 3 * _JUDGING_S
         per_test = 4 * spec.limits.wall_s + judging
-        if spec.reference.mode == "asserts":  # and twice in one process, with the limits of both jails
+        if spec.reference.mode == "asserts":
             per_test += 4 * (2 * spec.limits.wall_s + judging)
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
@@ -96,10 +101,10 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         except CompileFailed as failure:
             outcomes = [TestOutcome(status="compile_error", run=failure.result)]
         else:
-            candidacy = Candidacy(
+            program_run = ProgramRun(
                 spec=spec, slot=where, compiled=compiled, limits=limits, owner=owner, confirm=self._confirm
             )
-            outcomes = _MODES[reference.mode](candidacy)
+            outcomes = _MODES[reference.mode](program_run)
         return verdict_of(
             outcomes,
             total=total,

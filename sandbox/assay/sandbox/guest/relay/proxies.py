@@ -1,10 +1,13 @@
 """Proxies: what one end of a relay holds for functions, classes and objects of the other end.
 
-Every use of a proxy is a request to the other end (see `relay`). A proxy has the operators that the other end
-says its class has, so that `hasattr` and `callable` are answered as over there; those that would hand an
-expectation to an object (comparisons, arithmetic, `in`) on `RemoteObject` alone, whose class the tests name.
-A difference from something plain, or a quotient by a number, gives objects and text alone: what else it would
-give could be compared with a tolerance. So does whatever it gave.
+Every use of a proxy is a request to the other end (see `relay`). A proxy has the operators that the other end says its
+class has, so that `hasattr` and `callable` give the same answer at both ends. Operators that would pass an expected
+value to an object (comparisons, arithmetic, `in`) exist only on `RemoteObject`, whose class the tests name.
+
+Example of an attack: `abs(x - 3.14) < eps`, where `x` is an object of the program whose `__sub__` gets the expected
+3.14 and returns 0. So a proxy that results from a difference to a plain value, or from a quotient by a number, is
+marked (`_difference`): using it gives only objects, which are marked as well, text, or None, and no number that a test
+could compare with a tolerance.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class Remote:
 
 
 def passed_on(proxy: Any, result: Any) -> Any:
-    """What a use of `proxy` gave; of a difference nothing that has a size."""
+    """Return the result of using `proxy`. If that is a difference, mark the result, and raise if it is a number."""
     if not object.__getattribute__(proxy, "_difference"):
         return result
     if isinstance(result, (RemoteThing, RemoteFunction)):

@@ -2,9 +2,10 @@
 
 Messages are JSON lines on two pipes; a request may be answered by requests of its own (callbacks), so both ends run
 the same loop. How values cross is in `exchange` and `mirror`, what an end holds for a handle in `proxies`.
-A proxy equals only another proxy, after each has denied being equal to random values. T does not rely on what C says
-about sorts and names, and only a call across has an answer. Some facts stay known to T whatever its code catches:
-C is gone, an object lied, an assertion failed where C could hide it.
+A proxy equals only another proxy, after each has denied being equal to random values. T takes values from C, since
+the tests judge them, but does not rely on what C says about kinds and names of objects; a malformed message counts as C
+being gone. Three facts stay recorded at T whatever its code catches: C is gone, an object lied, an assertion failed
+where C could hide it.
 
     request  {"q": what, "n": name, "h": handle, "a": arguments, "k": keywords}
     answer   {"r": result} | {"x": exception} | {"stop": value}, and "o" side effects, "g" globals that changed

@@ -33,7 +33,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
         return 1
     if "input" in asked:
         builtins.input = peer.decode(asked["input"])
-    recorder.take()  # what the program does while it is imported, no test sees
+    recorder.take()  # discard what the program printed while it was imported: no test may see it
     names = {name: item for name, item in module.__dict__.items() if name not in given or item is not given[name]}
     offered = {name: names[name] for name in wanted if name in names}
     peer.write(peer.composed({}, lambda message: message.update(names=_offers(peer, offered))))

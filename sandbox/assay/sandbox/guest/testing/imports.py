@@ -1,8 +1,8 @@
-"""What test code means by its imports: a module of its own, a package that is missing, or the program.
+"""Decide what each import of test code refers to: an installed module, a missing package, or the program.
 
-A name that nobody has means the program (`from solution import f`), unless it is that of a well-known package:
-then the row is at fault. A module of the standard library that has none of the names taken from it (`from code
-import f`) means the program too.
+A module that is not installed refers to the program (`from solution import f`), unless it is a well-known package:
+then the row is at fault. A module of the standard library that has none of the imported names (`from code import f`)
+refers to the program too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Imports:
     """What the nodes of some test code import."""
 
     def __init__(self, nodes: list[ast.AST]) -> None:
-        forgiven = {id(child) for node in nodes if isinstance(node, ast.Try) for child in _forgiven(node)}
+        optional = {id(child) for node in nodes if isinstance(node, ast.Try) for child in _optional_imports(node)}
         self.modules: set[str] = set()
         """Modules that stand for the program."""
         self.taken: set[str] = set()
@@ -59,23 +59,23 @@ class Imports:
                 if name == "__main__":
                     self.taken |= set(attributes)
                 elif _is_program(name, attributes):
-                    self._add(name, attributes, forgiven=id(node) in forgiven)
+                    self._add(name, attributes, optional=id(node) in optional)
         self.taken.discard("*")
         names = {part for name in self.modules for part in name.split(".")} | _aliases(nodes, self.modules)
         for node in nodes:
             if isinstance(node, ast.Attribute) and self.modules:
                 (self.taken if _root(node) in names else self.attributes).add(node.attr)
 
-    def _add(self, name: str, attributes: list[str], *, forgiven: bool) -> None:
+    def _add(self, name: str, attributes: list[str], *, optional: bool) -> None:
         if name.partition(".")[0] in PACKAGES:
-            self.lacking = self.lacking or (None if forgiven else name.partition(".")[0])
+            self.lacking = self.lacking or (None if optional else name.partition(".")[0])
             return
         self.modules.add(name)
         self.taken |= set(attributes)
 
 
-def _forgiven(node: ast.Try) -> Iterator[ast.AST]:
-    """Imports that the tests do without where they fail."""
+def _optional_imports(node: ast.Try) -> Iterator[ast.AST]:
+    """Yield the nodes of a `try` whose import errors are caught: the tests can do without these imports."""
     names = {ast.unparse(handler.type) if handler.type else "" for handler in node.handlers}
     if (
         any(word in name for name in names for word in ("ImportError", "ModuleNotFoundError", "Exception"))
@@ -139,8 +139,11 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def forgotten(tree: ast.Module, unbound: set[str]) -> dict[str, str]:
-    """Well-known modules among the unbound names, where every use of the name is that of a module."""
+def missing_imports(tree: ast.Module, unbound: set[str]) -> dict[str, str]:
+    """Return well-known modules that test code uses without importing them, by the name it uses.
+
+    A name counts if it is unbound and every use of it is that of a module (`name.attribute`).
+    """
     uses: dict[str, int] = {}
     dotted: dict[str, int] = {}
     for node in ast.walk(tree):

@@ -47,7 +47,7 @@ class Scope:
 
 
 @dataclass
-class Place:
+class TestContext:
     """Where a test is: the class and instance of its own, its scopes, the parameters of its fixtures."""
 
     scopes: dict[str, Scope]
@@ -60,11 +60,11 @@ class Place:
 class Request:
     """The fixture `request`."""
 
-    def __init__(self, run: Runner, place: Place, scope: Scope, name: str) -> None:
-        self._run, self._place, self._scope = run, place, scope
-        self.function, self.cls, self.instance = place.test, place.case, place.instance
-        if name in place.params:
-            self.param = place.params[name]
+    def __init__(self, run: Runner, context: TestContext, scope: Scope, name: str) -> None:
+        self._run, self._context, self._scope = run, context, scope
+        self.function, self.cls, self.instance = context.test, context.case, context.instance
+        if name in context.params:
+            self.param = context.params[name]
 
     def addfinalizer(self, end: Callable[[], Any]) -> None:
         """Call `end` when the fixture ends."""
@@ -72,7 +72,7 @@ class Request:
 
     def getfixturevalue(self, name: str) -> Any:
         """The value of another fixture."""
-        return self._run.value(name, self._place)
+        return self._run.value(name, self._context)
 
 
 class Runner:
@@ -98,7 +98,7 @@ class Runner:
 
     def _function(self, test: Any) -> None:
         _hook(self._names.get("setup_function"), test)
-        self._rows(test, Place({"module": self._module}), [])
+        self._rows(test, TestContext({"module": self._module}), [])
         _hook(self._names.get("teardown_function"), test)
 
     def run_class(self, case: type, outer: list[Any] | None = None) -> None:
@@ -130,7 +130,7 @@ class Runner:
             return  # a value, or a function of the program
         if self._was_called_with_more(member):
             return
-        self._rows(member, Place({"module": self._module, "class": scope}, case=case), marks, name=name)
+        self._rows(member, TestContext({"module": self._module, "class": scope}, case=case), marks, name=name)
 
     def _is_defined(self, case: type, name: str) -> bool:
         """Whether the text has that test, whatever a decorator has made of it."""
@@ -142,7 +142,7 @@ class Runner:
             return False
         return any(name not in self._makers and name not in _PROVIDED for name in _parameters(member))
 
-    def _rows(self, test: Any, place: Place, marks: list[Any], *, name: str = "") -> None:
+    def _rows(self, test: Any, context: TestContext, marks: list[Any], *, name: str = "") -> None:
         """Run a test for each row of its tables and each parameter of its fixtures."""
         marks = [*_of_module(self._names), *marks, *getattr(test, MARKS, ())]
         if _skips(marks):
@@ -150,19 +150,21 @@ class Runner:
         for given, indirect, row_marks in _combinations(marks):
             if _skips(row_marks):
                 continue
-            for params in self._fixture_params(test, place, given, indirect, marks):
+            for params in self._fixture_params(test, context, given, indirect, marks):
                 with _tolerating([*marks, *row_marks]):
-                    self._one(test, place, dict(given), {**indirect, **params}, marks, name=name)
+                    self._one(test, context, dict(given), {**indirect, **params}, marks, name=name)
 
-    def _one(self, test: Any, place: Place, given: Names, params: Names, marks: list[Any], *, name: str) -> None:
+    def _one(
+        self, test: Any, context: TestContext, given: Names, params: Names, marks: list[Any], *, name: str
+    ) -> None:
         scope = Scope(contextlib.ExitStack())
-        here = Place({**place.scopes, "function": scope}, case=place.case, params=params, test=test)
+        here = TestContext({**context.scopes, "function": scope}, case=context.case, params=params, test=test)
         with scope.stack:
-            if place.case is not None:
-                here.instance = place.case()
+            if context.case is not None:
+                here.instance = context.case()
                 test = getattr(here.instance, name)
                 for hook in ("setup_method", "setup", "setUp"):
-                    if not hasattr(_plain(place.case, hook), FIXTURE):
+                    if not hasattr(_plain(context.case, hook), FIXTURE):
                         _hook(getattr(here.instance, hook, None), test)
                 scope.stack.callback(_hook, getattr(here.instance, "teardown_method", None), test)
             for fixture in self._automatic(marks):
@@ -180,7 +182,7 @@ class Runner:
                 yield from mark.args
 
     def _fixture_params(
-        self, test: Any, place: Place, given: Names, indirect: Names, marks: list[Any]
+        self, test: Any, context: TestContext, given: Names, indirect: Names, marks: list[Any]
     ) -> Iterator[Names]:
         """Every combination of the parameters of the fixtures that a test needs."""
         needed, tables = [*self._automatic(marks), *(n for n in _parameters(test) if n not in given)], {}
@@ -195,36 +197,36 @@ class Runner:
             plain = (value[0] if isinstance(value, Param) else value for value in values)
             yield dict(zip(tables, plain, strict=True))
 
-    def value(self, name: str, place: Place) -> Any:
+    def value(self, name: str, context: TestContext) -> Any:
         """The value of a fixture, made if its scope has none yet."""
         maker = self._makers.get(name)
         if maker is None:
-            return self._builtin(name, place)
+            return self._builtin(name, context)
         wide = getattr(maker, FIXTURE).scope
-        key = "module" if wide in _WIDE else wide if wide in place.scopes else "function"
-        scope, param = place.scopes[key], place.params.get(name)
+        key = "module" if wide in _WIDE else wide if wide in context.scopes else "function"
+        scope, param = context.scopes[key], context.params.get(name)
         known = (name, repr(param)) if key != "function" else name
         if known not in scope.made:
-            scope.made[known] = self._make(name, maker, place, scope)
+            scope.made[known] = self._make(name, maker, context, scope)
         return scope.made[known]
 
-    def _builtin(self, name: str, place: Place) -> Any:
-        scope = place.scopes["function"]
+    def _builtin(self, name: str, context: TestContext) -> Any:
+        scope = context.scopes["function"]
         if name == "request":
-            return Request(self, place, scope, "")
+            return Request(self, context, scope, "")
         if name not in _PROVIDED:
             raise LookupError("no such fixture")
         if name not in scope.made:
             scope.made[name] = _PROVIDED[name](scope.stack)
         return scope.made[name]
 
-    def _make(self, name: str, maker: Any, place: Place, scope: Scope) -> Any:
+    def _make(self, name: str, maker: Any, context: TestContext, scope: Scope) -> Any:
         needs = {
-            each: Request(self, place, scope, name) if each == "request" else self._needed(each, name, place)
+            each: Request(self, context, scope, name) if each == "request" else self._needed(each, name, context)
             for each in _parameters(maker)
         }
-        if place.instance is not None and hasattr(_plain(place.instance, maker.__name__), FIXTURE):
-            maker = getattr(place.instance, maker.__name__)
+        if context.instance is not None and hasattr(_plain(context.instance, maker.__name__), FIXTURE):
+            maker = getattr(context.instance, maker.__name__)
         made = maker(**needs)
         if inspect.isgenerator(made):
             value = next(made)
@@ -234,10 +236,10 @@ class Runner:
             raise LookupError("asynchronous fixtures that yield")
         return finished(made)
 
-    def _needed(self, each: str, name: str, place: Place) -> Any:
+    def _needed(self, each: str, name: str, context: TestContext) -> Any:
         if each == name:
             raise LookupError("a fixture that needs itself")
-        return self.value(each, place)
+        return self.value(each, context)
 
 
 def _fixtures(names: Names) -> Iterator[tuple[str, Any]]:

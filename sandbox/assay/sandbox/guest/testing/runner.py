@@ -1,7 +1,7 @@
-"""The tests' end: run a row's test code against a program in another jail, and say whether it passed.
+"""In the tests jail: run a row's test code against a program in another jail, and report whether it passed.
 
-The program's names appear as proxies over a relay. All that the row alone decides (`units`) is decided before the
-program starts. The verdict goes to the host alone, on a pipe that the program never sees. Where a row says
+The program's names appear as proxies over a relay. Whatever depends on the row alone (`units`) is decided before the
+program starts. The verdict goes only to the host, on a pipe that the program never sees. Where a row says
 `trust: low`, tests run in the program's own process.
 """
 
@@ -24,20 +24,20 @@ from assay.sandbox.guest.zygote import calls, program
 
 VERDICT_FD, READ_FD, WRITE_FD = 3, 4, 5
 _READY = b"ready\n"
-"""From here on the host takes no word that the row is at fault."""
-_PRACTICE = (
+"""Sent before the program starts. After it the host accepts no report that blames the row."""
+_REHEARSAL = (
     b"def check(f):\n    assert f(1) == [1, 'a'], 'message'\n    for n in range(2):\n        assert f(n)\ncheck(fib)\n"
 )
 Head = dict[str, Any]
 
 
-def practise() -> None:
-    """What a zygote does some times before any run: read test code."""
-    Unit(_PRACTICE)
+def rehearse() -> None:
+    """Parse some test code; a zygote does so a few times before its first run, to be warm."""
+    Unit(_REHEARSAL)
 
 
 def run(head: Head, blobs: list[bytes]) -> int:
-    """CheckerProgram one unit of test code; the verdict goes to the host. Returns the exit code."""
+    """Run one unit of test code and send the verdict to the host. Return the exit code."""
     sys.setrecursionlimit(5000)
     pytest_shim.install()
     try:
@@ -55,7 +55,7 @@ def run(head: Head, blobs: list[bytes]) -> int:
     peer = relay.Peer(READ_FD, WRITE_FD, trusting=False, own_module="__main__")
     sideeffects.patch_dataclasses()
     try:
-        _tell(_READY)  # all that is the row's doing is done, and the program has not started
+        _tell(_READY)  # the row alone decided everything so far: the program has not started
         asked: dict[str, Any] = {"want": sorted(unit.wanted)}
         if b"input" in blobs[0] or b"stdin" in blobs[0]:
             asked["input"] = peer.encode_function(_input)  # which the tests may have replaced

@@ -83,7 +83,7 @@ class Session:
             units.COUNT: self._counted,
             units.ENTERED: self.entered.add,
             units.OWN: self._asserting,
-            units.OWN_CONTEXT: self._left,
+            units.OWN_CONTEXT: self._count_context,
         }
         self.offered = {name: item for name, item in names.items()}
         _count_test_cases(self._counted)
@@ -109,7 +109,7 @@ class Session:
 
         return call
 
-    def _left(self, context: Any) -> None:
+    def _count_context(self, context: Any) -> None:
         if not isinstance(context, Remote):
             self.count += 1
 

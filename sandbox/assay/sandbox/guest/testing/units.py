@@ -1,4 +1,4 @@
-"""Test code made ready to run: what counts as an assertion, what it needs of the program, what makes it void.
+"""Prepare test code to run: what counts as an assertion, which names it needs of the program, when it is refused.
 
 Read from the text alone, before the program starts: a row is refused here (`Unit.lacking`) or never. Assertions
 are counted where they happen: after an `assert`, after an outermost `assert…` call of something that is the tests'
@@ -115,7 +115,7 @@ class Unit:
         self.imports = imports.Imports(nodes)
         bound = {name for node in tree.body for name in _bound(node)}
         loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        self.own_modules = imports.forgotten(tree, (loaded | _dotted(nodes)) - bound)
+        self.own_modules = imports.missing_imports(tree, (loaded | _dotted(nodes)) - bound)
         """Modules that the tests use and forgot to import, by the name they use: never the program's."""
         wanted = (loaded | (_words(nodes) - imports.KNOWN.keys())) - bound - set(self.own_modules)
         self.hiding = {name for name in self.imports.taken if hasattr(builtins, name)}

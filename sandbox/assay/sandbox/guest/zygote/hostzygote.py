@@ -20,7 +20,7 @@ import sys
 import time
 
 sys.path.insert(0, __file__.partition("/assay/sandbox/guest/")[0])
-from assay.sandbox.guest.zygote import zygote
+from assay.sandbox.guest.zygote import accounting, zygote
 
 PR_SET_CHILD_SUBREAPER = 36
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -91,7 +91,7 @@ class Runner:
         for fd in fds:
             os.close(fd)
         outcome = zygote.watch(pid, control, started, header[1], header[2])
-        delay = zygote.run_delay_us(pid) if outcome == zygote.TIMEOUT else 0
+        delay = accounting.run_delay_us(pid) if outcome == zygote.TIMEOUT else 0
         if outcome != zygote.ENDED:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)

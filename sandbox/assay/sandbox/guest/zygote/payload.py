@@ -34,8 +34,8 @@ ACTIONS = {
 """Where each action is: (module below `assay.sandbox.guest`, function)."""
 _GUEST_PACKAGE = "assay.sandbox.guest"
 _GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
-_PRACTICE = b"a, b = map(int, input().split())\nprint(a + b, file=file)\n"
-_PRACTICE_ROUNDS = 20
+_REHEARSAL = b"a, b = map(int, input().split())\nprint(a + b, file=file)\n"
+_REHEARSAL_ROUNDS = 20
 _loaded: dict[str, Any] = {"zygote.program": program}
 
 
@@ -54,30 +54,30 @@ def warm(modules: list[str]) -> None:
         importlib.import_module("numpy.random")
     _make_output_streams()
     exec(compile("def f(x: int = 1) -> str: return f'{x}'\nf()\n", "<warm>", "exec"), {})
-    practices = [_practise, *(own.practise for own in _loaded.values() if hasattr(own, "practise"))]
-    for _ in range(_PRACTICE_ROUNDS):
-        for practise in practices:
-            practise()
+    rehearsals = [_rehearse, *(own.rehearse for own in _loaded.values() if hasattr(own, "rehearse"))]
+    for _ in range(_REHEARSAL_ROUNDS):
+        for rehearse in rehearsals:
+            rehearse()
 
 
-def _practise() -> None:
-    """What every run does, as far as it leaves nothing behind.
+def _rehearse() -> None:
+    """Execute the code that every run executes, as far as that has no lasting effect.
 
-    Done often enough, the interpreter has specialised this code and knows its attributes; a run then reads
-    pages that it would else write, and so copy.
+    After enough rounds the interpreter has specialised this code and filled its caches. A run then only reads memory
+    pages that it would otherwise write, which would copy them.
     """
     threading._after_fork()  # type: ignore[attr-defined]
     random.seed()
-    text = json.dumps({"do": "script", "name": "main.py", "source": 0, "blobs": [len(_PRACTICE)]}).encode()
-    fd = os.memfd_create("practice")
-    os.write(fd, struct.pack("=I", len(text)) + text + _PRACTICE)
+    text = json.dumps({"do": "script", "name": "main.py", "source": 0, "blobs": [len(_REHEARSAL)]}).encode()
+    fd = os.memfd_create("rehearsal")
+    os.write(fd, struct.pack("=I", len(text)) + text + _REHEARSAL)
     head, blobs = read_job(fd)
-    module, printed = program.new_module("__practice__", "/box/w/main.py"), io.StringIO()
+    module, printed = program.new_module("__rehearsal__", "/box/w/main.py"), io.StringIO()
     module.__dict__.update(input=io.StringIO("1 2\n").readline, file=printed)
     exec(program.compiled(head, blobs, "/box/w/main.py"), module.__dict__)
     program._flush(printed)
     program._tear_down(module)
-    del sys.modules["__practice__"]
+    del sys.modules["__rehearsal__"]
 
 
 def _make_output_streams() -> None:

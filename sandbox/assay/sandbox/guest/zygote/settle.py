@@ -1,11 +1,11 @@
-"""What makes a fork of a warm interpreter cheap: nothing that is warm is written again.
+"""Make forks of a warm interpreter cheap: no memory page of the warm state is written again.
 
-A fork shares every page until one side writes it, and then pays for a copy of its own. Reference counts are
-such writes: to read an object of the zygote changes its page. So all that is alive when the zygote has warmed
-up becomes immortal (PEP 683): its count stays what it is, in the zygote and in every run. Nothing of it would
-be freed in a run anyway, which ends by `os._exit`. And the collector forgets it (`gc.freeze`).
+A fork shares every page until one side writes it, which makes a copy. Reference counts are such writes: reading an
+object of the zygote changes its page. So every object that exists once the zygote is warm becomes immortal (PEP 683):
+its count no longer changes, in the zygote or in a run. A run would not free it anyway, since it ends by `os._exit`.
+The garbage collector ignores it too (`gc.freeze`).
 
-Not covered: builds where an object has another head (debug, free-threaded); there a run only costs more.
+Not covered: builds whose objects have another layout (debug, free-threaded); there a run only costs more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CODE_PARTS = ("co_consts", "co_names", "co_name", "co_qualname", "co_filename")
 
 
 def settle() -> None:
-    """Collect what is dead, make what is alive immortal, and stop the collector."""
+    """Collect garbage, make all remaining objects immortal, and stop the collector."""
     gc.disable()
     gc.collect()
     if _known_layout():

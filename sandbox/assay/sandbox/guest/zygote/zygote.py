@@ -6,16 +6,15 @@ namespaces, a fresh tmpfs and /proc, its limits, and drops every capability befo
 payload is read. When the main process ends (or time is up, or the host says stop) the namespace is
 killed whole, and one reply with status and usage goes back. EOF on the socket ends the jail.
 
-This file is the whole of the security code inside a jail. It never reads a payload: programs and
-inputs are descriptors that only the child opens, after it has dropped its privileges. A child can read
-the zygote's memory image, so nothing of one run may ever be in it.
+This file, `reaper` and `accounting` are the whole of the security code inside a jail. The zygote never
+reads a payload: programs and inputs are descriptors that only the child opens, after it has dropped its
+privileges. A child can read the zygote's memory image, so nothing of one run may ever be in it.
 Standard library only; it runs without Assay installed.
 """
 
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 import resource
 import select
@@ -27,6 +26,11 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
+sys.path.insert(0, __file__.partition("/assay/sandbox/guest/")[0])  # this file runs as a script
+from assay.sandbox.guest.zygote import accounting, reaper
+
+GUEST_PATH = sys.path.pop(0)
+
 HEADER = struct.Struct("=12I")
 """magic, wall_ms, extend_ms, cpu_s, data_mb, file_mb, open_files, processes, stack_mb, box_kb, inodes, umask."""
 REPLY = struct.Struct("=IiQQQQI")
@@ -37,14 +41,12 @@ READY_FD, JOB_FD = 200, 201
 _SOCKETS_FD = 199
 """/proc/net/unix of the jail, kept open by the zygote."""
 _COLLECTIONS, _COLLECTION_S = 100, 0.002
-_SAMPLES, _SAMPLE_S = 5, 0.002
 
 CLONE_VM, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x100, 0x20000, 0x8000000, 0x20000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 BOX = b"/box"
-GUEST_PATH = __file__.partition("/assay/sandbox/guest/")[0]
 Run = Callable[[socket.socket, tuple[int, ...], list[int]], bytes]
 """Does one run: control socket, header, descriptors -> reply."""
 
@@ -150,132 +152,20 @@ def _confine(header: tuple[int, ...]) -> None:
     drop_capabilities()
 
 
-def _reaper() -> ctypes.c_void_p:
-    """Return the code of a run's pid 1: for ever wait for SIGCHLD (which is blocked), then reap all that have ended.
-
-    Reaped orphans are thereby accounted for: their CPU time is in the usage of pid 1. Where SIGCHLD is ignored the
-    kernel discards it. Machine code (x86-64, as the seccomp profile), because pid 1 shares the zygote's memory and
-    must not run the interpreter.
-    """
-    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    set_at = mmap.PAGESIZE // 2
-    page[set_at : set_at + 8] = struct.pack("=Q", 1 << (signal.SIGCHLD - 1))
-    wait = b"".join(
-        (
-            b"\x48\xbf" + struct.pack("=Q", start + set_at),  # mov rdi, &set
-            b"\x31\xf6\x31\xd2",  # xor esi, esi; xor edx, edx
-            b"\x41\xba\x08\x00\x00\x00",  # mov r10d, 8
-            b"\xb8\x80\x00\x00\x00\x0f\x05",  # rt_sigtimedwait(&set, NULL, NULL, 8)
-        )
-    )
-    reap = b"".join(
-        (
-            b"\x48\xc7\xc7\xff\xff\xff\xff",  # mov rdi, -1
-            b"\x31\xf6",  # xor esi, esi
-            b"\xba\x01\x00\x00\x40",  # mov edx, WNOHANG | __WALL
-            b"\x45\x31\xd2",  # xor r10d, r10d
-            b"\xb8\x3d\x00\x00\x00\x0f\x05",  # wait4(-1, NULL, WNOHANG | __WALL, NULL)
-            b"\x85\xc0",  # test eax, eax
-        )
-    )
-    again = b"\x7f" + struct.pack("=b", -(len(reap) + 2))  # jg: one was reaped, perhaps there are more
-    code = wait + reap + again
-    page[: len(code) + 2] = code + b"\xeb" + struct.pack("=b", -(len(code) + 2))  # jmp: wait again
-    _KEPT.append(page)
-    return ctypes.c_void_p(start)
-
-
-_KEPT: list[mmap.mmap] = []
-"""The page of the reaper: never freed."""
-
-
-def _start_init(reaper: ctypes.c_void_p) -> int:
+def _start_init(code: ctypes.c_void_p) -> int:
     """Start pid 1 of a run, which reaps orphans. When it is killed, the kernel kills the namespace.
 
-    It shares the zygote's memory (a second fork would cost as much as the program's) and only ever runs `_reaper`:
-    signals from inside its namespace do not reach a pid 1 without handlers, and the program lacks the capability
-    to trace it.
+    It shares the zygote's memory (a second fork would cost as much as the program's) and only ever runs the code of
+    `reaper`: signals from inside its namespace do not reach a pid 1 without handlers, and the program lacks the
+    capability to trace it.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # inherited
     try:
-        pid = int(_libc.clone(reaper, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
+        pid = int(_libc.clone(code, _INIT_STACK_TOP, CLONE_VM | signal.SIGCHLD, None))
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
     check_result(pid)
     return pid
-
-
-def _threads(pid: int) -> list[tuple[int, int]]:
-    """Return for each thread of `pid` its CPU time and how long it was runnable without a CPU, in microseconds."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
-                used, delay = file.read().split()[:2]
-            found.append((int(used) // 1000, int(delay) // 1000))
-    except (OSError, IndexError, ValueError):
-        pass  # a thread ended meanwhile; what was read counts
-    return found
-
-
-def _descendants() -> list[int]:
-    """Return every process below this one: those of a run, its pid 1 included."""
-    found = [os.getpid()]
-    for pid in found:
-        try:
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                    found += [int(child) for child in file.read().split()]
-        except (OSError, ValueError):
-            continue  # it ended meanwhile
-    return found[1:]
-
-
-_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
-
-
-def used_us(pid: int) -> int:
-    """Return the CPU time of a process: of all its threads, ended ones too, and of the children it has waited for."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b") ")[2].split()
-    except OSError:
-        return 0
-    return sum(map(int, fields[11:15])) * _TICK_US
-
-
-def _runnable(pid: int) -> int:
-    """Return how many threads of `pid` run or want to."""
-    count = 0
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
-                count += file.read().rpartition(b") ")[2][:1] in (b"R", b"D")
-    except OSError:
-        pass  # a thread ended meanwhile
-    return count
-
-
-def run_delay_us(pid: int) -> int:
-    """Return how long the slowest thread of `pid` was runnable without a CPU because of other programs.
-
-    All other CPU time of the run is subtracted: of its threads and processes, ended ones too. The rest is divided by
-    the number of the run's runnable threads, since they delay each other as much as other programs do.
-    """
-    used, delay = max(_threads(pid), key=lambda thread: thread[1], default=(0, 0))
-    processes = _descendants()
-    left = delay - (sum(map(used_us, processes)) - used)
-    return max(0, left) // max(1, sum(map(_runnable, processes)))
-
-
-def _wants_cpu() -> bool:
-    """Return whether the run is busy: a program that sleeps at its deadline is not late for want of a CPU."""
-    busy = 0
-    for _ in range(_SAMPLES):
-        busy += any(map(_runnable, _descendants()))
-        time.sleep(_SAMPLE_S)
-    return 2 * busy > _SAMPLES
 
 
 def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend_ms: int) -> int:
@@ -296,8 +186,8 @@ def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend
                 return ENDED
             if ready:
                 return STOPPED
-            delay = min(run_delay_us(pid) / 1e6, extend_ms / 1e3)
-            if delay - granted < 0.002 or not _wants_cpu():
+            delay = min(accounting.run_delay_us(pid) / 1e6, extend_ms / 1e3)
+            if delay - granted < 0.002 or not accounting.wants_cpu():
                 return TIMEOUT
             granted = delay
     finally:
@@ -305,13 +195,13 @@ def watch(pid: int, control: socket.socket, started: float, wall_ms: int, extend
 
 
 def _run(
-    own_pids: int, reaper: ctypes.c_void_p, control: socket.socket, header: tuple[int, ...], fds: list[int]
+    own_pids: int, code: ctypes.c_void_p, control: socket.socket, header: tuple[int, ...], fds: list[int]
 ) -> bytes:
     """Do one run in a pid namespace of its own, which is killed with it."""
     started = time.monotonic()
     ready_read, ready_write = os.pipe()
     os.unshare(CLONE_NEWPID)
-    init = _start_init(reaper)
+    init = _start_init(code)
     pid = os.fork()
     if pid == 0:
         be_child(header, fds, ready_write, lambda: _confine(header))
@@ -320,8 +210,8 @@ def _run(
     for fd in fds:
         os.close(fd)
     outcome = watch(pid, control, started, header[1], header[2])
-    delay = run_delay_us(pid) if outcome == TIMEOUT else 0
-    others = sum(used_us(other) for other in _descendants() if other not in (pid, init))
+    delay = accounting.run_delay_us(pid) if outcome == TIMEOUT else 0
+    others = sum(accounting.used_us(other) for other in accounting.descendants() if other not in (pid, init))
     os.kill(init, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
     reaped = os.wait4(init, 0)[2]
@@ -403,7 +293,7 @@ def warm(modules: list[str]) -> None:
 
 
 def start(filter_path: str, control_fd: int, modules: list[str]) -> socket.socket:
-    """Warm up, load the filter (if any), freeze what is there, and say hello."""
+    """Warm up, load the seccomp filter (if any), make what is loaded immortal, and send `hello`."""
     check_result(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no handler that an init could inherit
     warm(modules)
@@ -422,8 +312,8 @@ def main(arguments: list[str]) -> None:
     sockets = os.open("/proc/net/unix", os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(sockets, _SOCKETS_FD, inheritable=False)
     os.close(sockets)
-    reaper = _reaper()
-    serve(control, lambda *request: _run(own_pids, reaper, *request))
+    code = reaper.reaper()
+    serve(control, lambda *request: _run(own_pids, code, *request))
 
 
 if __name__ == "__main__":

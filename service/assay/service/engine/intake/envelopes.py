@@ -64,13 +64,15 @@ def defaults(raw: Raw | UnsetType, codec: Codec) -> ItemFrame | None:
 def refuse_default_id(defaults: ItemFrame | None) -> None:
     """Raise EnvelopeFault for defaults that set an id."""
     if defaults is not None and defaults.id is not UNSET:
-        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "defaults: id is an item's own", field="defaults.id")
+        detail = "defaults.id: must be absent, since an id belongs to one item"
+        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, detail, field="defaults.id")
 
 
 def deadline(value: float | None) -> float | None:
     """Check a deadline in seconds: finite and above 0, or None. Raises EnvelopeFault."""
     if value is not None and not (math.isfinite(value) and value > 0):
-        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, "deadline_s: more than 0", field="deadline_s", limit=0)
+        detail = "deadline_s: must be a finite number above 0"
+        raise EnvelopeFault(ProblemCode.INVALID_ENVELOPE, detail, field="deadline_s", limit=0)
     return value
 
 

@@ -1,7 +1,7 @@
 """One item of a batch: checked as far as the front process may look, and turned into `Work`.
 
-Whatever is at fault with an item is that item's own result, never the request's refusal. A completion that is too
-large or too deep gets a reward of 0, as the model wrote it; any other field at fault gives no verdict.
+A faulty item gets a result of its own; only a string that is not UTF-8 refuses the whole request. A completion that is
+too large or too deep gets a reward of 0, as the model wrote it; any other faulty field gives no verdict.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.service.engine.intake.codecs import Codec, IllTyped, TooDeep
 from assay.service.engine.intake.frames import FIELDS, ItemFrame, OptionsFrame, json_of
 from assay.service.engine.intake.repair import Repair
 from assay.service.engine.intake.surrogates import replace_lone
-from assay.service.engine.intake.work import Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Refused, VerifierFacts, Work
 from assay.service.engine.protocol import Report
 from assay.service.engine.settings import Limits
 
@@ -42,6 +42,11 @@ _KINDS: dict[str, Any] = {
     "prompt": str | list[dict[str, Raw]] | None,
 }
 """Types of fields that are forwarded unread; the lane relies on them."""
+_KIND_NAMES = {
+    "scores": "an object of numbers or nulls",
+    "completion_ids": "an array of integers",
+    "prompt": "a string or an array of messages",
+}
 
 Resolve = Callable[[str, str], bytes | None]
 """(owner, SHA-256 in hex) -> an uploaded reference, or None."""
@@ -79,25 +84,25 @@ class ItemReader:
     owner: str
     defaults: ItemFrame | None
 
-    def read_raw(self, index: int, raw: bytes, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Settled:
+    def read_raw(self, index: int, raw: bytes, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Refused:
         """Return an item from its bytes; `repairs` lists the fields that intake had to replace.
 
-        Raises EnvelopeFault for bytes that are no text.
+        Raises EnvelopeFault for a string that is not UTF-8.
         """
         try:
             item: ItemFrame = self.codec.decode(raw, ItemFrame)
         except msgspec.ValidationError as error:
             detail, field = envelopes.explain(error)
             report = reports.no_verdict(ErrorCode.INVALID_ITEM, detail, field=field)
-            return Settled(_loose_id(raw, self.codec, index), report)
-        except msgspec.DecodeError:  # of the item's own strings, such as its id, which no result could echo
+            return Refused(_loose_id(raw, self.codec, index), report)
+        except msgspec.DecodeError:  # an id or a label is not UTF-8, so no result could carry it back
             raise EnvelopeFault(ProblemCode.INVALID_UTF8, "a string of the body is not UTF-8", status=400) from None
         entry = self.read(index, item, repairs)
         if repairs and isinstance(entry, Work) and LONE_SURROGATES not in entry.flags:
             entry.flags = (*entry.flags, LONE_SURROGATES)
         return entry
 
-    def read(self, index: int, item: ItemFrame, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Settled:
+    def read(self, index: int, item: ItemFrame, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Refused:
         """Return an item that is cut apart already."""
         _merge(item, self.defaults)
         name = item.id if isinstance(item.id, str) else str(index)
@@ -105,8 +110,8 @@ class ItemReader:
             for field, repair in repairs:
                 _refuse_repair(field, repair)
             return self._work(name, item)
-        except ItemFault as settled:
-            return Settled(name, settled.report, self._label(item.verifier), settled.digest)
+        except ItemFault as refusal:
+            return Refused(name, refusal.report, self._label(item.verifier), refusal.digest)
 
     def _label(self, verifier: str | UnsetType) -> str:
         if not isinstance(verifier, str):
@@ -141,13 +146,13 @@ class ItemReader:
         for field in LABELS:
             label = getattr(item, field)
             if label and len(label) > self.limits.label_chars:
-                raise fault(field, f"longer than {self.limits.label_chars} characters")
+                raise fault(field, f"must be at most {self.limits.label_chars} characters")
         if isinstance(item.completion_tokens, int) and item.completion_tokens < 0:
-            raise fault("completion_tokens", "at least 0")
+            raise fault("completion_tokens", "must be at least 0")
         for field, kind in _KINDS.items():
             value = getattr(item, field)
             if isinstance(value, Raw) and not self._is(kind, value):
-                raise fault(field, "of another type")
+                raise fault(field, f"must be {_KIND_NAMES[field]}")
 
     def _is(self, kind: Any, value: Raw) -> bool:
         try:
@@ -162,7 +167,7 @@ class ItemReader:
         if facts is None:
             raise fault("verifier", "unknown verifier")
         if "@" in verifier and version != str(facts.version):
-            raise fault("verifier", f"version pinned is not {facts.label}")
+            raise fault("verifier", f"must be {facts.name} or {facts.label}: no other version is available")
         return facts
 
     def _completion(self, value: Raw) -> str | bytes:
@@ -177,11 +182,11 @@ class ItemReader:
 
     def _reference(self, raw: bytes) -> bytes:
         if len(raw) > self.limits.reference_bytes:
-            detail = f"at most {self.limits.reference_bytes} bytes"
+            detail = f"must be at most {self.limits.reference_bytes} bytes"
             raise fault("reference", detail, code=ErrorCode.INVALID_REFERENCE)
         raw = raw.strip()
         if not raw.startswith(b"{"):
-            raise fault("reference", "an object", code=ErrorCode.INVALID_REFERENCE)
+            raise fault("reference", "must be an object", code=ErrorCode.INVALID_REFERENCE)
         if len(raw) > _POINTER_BYTES or not _POINTER.match(raw):
             return raw
         return self._uploaded(raw)
@@ -193,7 +198,7 @@ class ItemReader:
             pointer = {}
         digest = _DIGEST.fullmatch(pointer.get("$ref", "").lower())
         if len(pointer) != 1 or digest is None:
-            detail = "sha256: and 64 hex digits, and nothing beside it"
+            detail = "must be sha256: and 64 hex digits, and the only key of its object"
             raise fault("reference.$ref", detail, code=ErrorCode.INVALID_REFERENCE)
         found = self.resolve(self.owner, digest[1])
         if found is None:
@@ -207,7 +212,7 @@ class ItemReader:
         for name in ("timeout_s", "cpu_s"):
             value, ceiling = getattr(options, name), getattr(self.limits, name)
             if value is not None and not 0 < value <= ceiling:
-                raise fault(f"options.{name}", f"more than 0 and at most {ceiling}")
+                raise fault(f"options.{name}", f"must be more than 0 and at most {ceiling}")
         return options
 
     def _forwarded(self, item: ItemFrame, facts: VerifierFacts) -> dict[str, bytes]:
@@ -233,11 +238,11 @@ class ItemReader:
 
 
 def _refuse_repair(field: str, repair: Repair) -> None:
-    """Raise ItemFault for a replaced field that must not be judged as replaced."""
+    """Raise ItemFault for a field that must not be scored with its replacement. Return for a flagged surrogate."""
     if field == "reference":
         raise fault(field, repair.value, code=ErrorCode.INVALID_REFERENCE)
     if repair is Repair.SURROGATE:
-        return  # judged with U+FFFD in its place, and flagged
+        return  # scored with U+FFFD in its place, and flagged
     if field == "completion":
         raise ItemFault(reports.zero(Reason.TOO_LARGE))
     raise fault(field[:VERIFIER_CHARS], repair.value)

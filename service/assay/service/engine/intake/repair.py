@@ -1,9 +1,8 @@
 """Make a JSON body strict where only single items are at fault, and say which of their fields was changed.
 
-Three faults of a value would make a strict parser refuse the whole body, although one item alone must answer for
-them: a lone surrogate, nesting that is too deep, a number with too many digits. A lone surrogate becomes U+FFFD; a
-field of an item that holds one of the others becomes `null`. Replacements have the length of what they replace, so
-that offsets stay valid.
+Three faults of a value make a strict parser refuse the whole body, although only one item is faulty: a lone surrogate,
+nesting that is too deep, a number with too many digits. A lone surrogate becomes U+FFFD; a field of an item that holds
+one of the others becomes `null`. Replacements have the length of what they replace, so that offsets stay valid.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ class Repair(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Repaired:
     """Where something was replaced: byte offset in the body."""
 
     offset: int
     repair: Repair
 
 
-def strict(body: bytes) -> tuple[bytes, list[Place]]:
+def strict(body: bytes) -> tuple[bytes, list[Repaired]]:
     """Return the body as strict JSON, and the places that were replaced. Raises EnvelopeFault."""
-    places: list[Place] = []
-    for _ in range(3):  # at most one repair of either kind, and the last look
+    places: list[Repaired] = []
+    for _ in range(3):  # one pass for surrogates, one for depth and digits, one to confirm
         try:
             strict_json.parse(body)
             return body, places
@@ -57,20 +56,20 @@ def strict(body: bytes) -> tuple[bytes, list[Place]]:
     raise EnvelopeFault(ProblemCode.INVALID_JSON, "not valid JSON", status=400)
 
 
-def _repaired(body: bytes, fault: strict_json.JsonFault) -> tuple[bytes, list[Place]]:
+def _repaired(body: bytes, fault: strict_json.JsonFault) -> tuple[bytes, list[Repaired]]:
     if fault.code == "invalid_unicode":
         body, offsets = replace_lone(body)
-        return body, [Place(offset, Repair.SURROGATE) for offset in offsets]
+        return body, [Repaired(offset, Repair.SURROGATE) for offset in offsets]
     if fault.code in ("too_deep", "number_too_long"):
         return _without_excess(body)
     return body, []
 
 
-def _without_excess(body: bytes) -> tuple[bytes, list[Place]]:
+def _without_excess(body: bytes) -> tuple[bytes, list[Repaired]]:
     patched, places = bytearray(body), []
     for start, end, repair in _excessive_members(body):
         patched[start:end] = b"null".ljust(end - start)
-        places.append(Place(start, repair))
+        places.append(Repaired(start, repair))
     return bytes(patched), places
 
 
@@ -104,7 +103,7 @@ def _members(text: bytes, level: int) -> Iterator[tuple[int, int, int, int]]:
             digits = max(digits, token.end() - token.start())
 
 
-def by_item(body: bytes, items: Sequence[bytes], places: Sequence[Place]) -> dict[int, list[tuple[str, Repair]]]:
+def by_item(body: bytes, items: Sequence[bytes], places: Sequence[Repaired]) -> dict[int, list[tuple[str, Repair]]]:
     """Return, for each item that was changed, its changed fields and what was replaced in them."""
     if not places:
         return {}
@@ -113,15 +112,15 @@ def by_item(body: bytes, items: Sequence[bytes], places: Sequence[Place]) -> dic
         cursor = body.index(raw, cursor)
         starts.append(cursor)
         cursor += len(raw)
-    touched: dict[int, list[Place]] = {}
+    touched: dict[int, list[Repaired]] = {}
     for place in places:
         index = bisect_right(starts, place.offset) - 1
         if index >= 0 and place.offset < starts[index] + len(items[index]):
-            touched.setdefault(index, []).append(Place(place.offset - starts[index], place.repair))
+            touched.setdefault(index, []).append(Repaired(place.offset - starts[index], place.repair))
     return {index: _fields_of(items[index], inside) for index, inside in touched.items()}
 
 
-def _fields_of(item: bytes, places: Sequence[Place]) -> list[tuple[str, Repair]]:
+def _fields_of(item: bytes, places: Sequence[Repaired]) -> list[tuple[str, Repair]]:
     """Return the field that each place lies in; a place in a field's name counts as of no field."""
     spans = [(start, end, _name_before(item, start)) for start, end, _, _ in _members(item, 1)]
     starts = [start for start, _, _ in spans]

@@ -1,7 +1,7 @@
-r"""Lone surrogates in a JSON body: `\ud800` without its partner is no character.
+r"""Replace lone surrogates in a JSON body: `\ud800` without a low surrogate after it encodes no character.
 
-Strict parsers refuse the whole body for one of them. A model can write one, and must not cost its group the verdicts:
-each is replaced by `\ufffd`, which has the same length, and its offset is reported.
+A strict parser refuses the whole body for one of them. A completion can hold one, and the other items of the request
+must still be scored: each is replaced by `\ufffd`, which has the same length, and its offset is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a request's bytes to a batch: validation, without ever reading inside a completion.
+"""From a request's bytes to a batch. Validation checks JSON, size and depth; it never interprets a completion's text.
 
 Faults of the envelope (not JSON, duplicate keys or ids, the body too large, an unknown field at the top) raise
 `EnvelopeFault`: a 4xx. Faults of one item are that item's result (`items`), and its neighbours are scored. What a
@@ -16,7 +16,7 @@ from assay.service.engine.intake import envelopes, repair
 from assay.service.engine.intake.codecs import Codec, JsonCodec, MsgpackCodec
 from assay.service.engine.intake.frames import ItemFrame
 from assay.service.engine.intake.items import ItemReader, Resolve
-from assay.service.engine.intake.work import Batch, Settled, VerifierFacts, Work
+from assay.service.engine.intake.work import Batch, Refused, VerifierFacts, Work
 from assay.service.engine.settings import Limits
 
 
@@ -39,7 +39,7 @@ class Intake:
         self._bound("body", len(body), self.limits.body_bytes)
         return self._read(body, MsgpackCodec(), owner, [])
 
-    def _read(self, body: bytes, codec: Codec, owner: str, places: Sequence[repair.Place]) -> Batch:
+    def _read(self, body: bytes, codec: Codec, owner: str, places: Sequence[repair.Repaired]) -> Batch:
         envelope = envelopes.envelope(body, codec, items=self.limits.items)
         reader = self._reader(codec, owner, envelopes.defaults(envelope.defaults, codec))
         self._check_count(len(envelope.items))
@@ -76,16 +76,16 @@ class Intake:
     def _check_count(self, count: int) -> None:
         self._bound("items", count, self.limits.items)
         if not count:
-            raise EnvelopeFault(ProblemCode.EMPTY_BATCH, "items: at least 1 item", field="items", limit=1)
+            raise EnvelopeFault(ProblemCode.EMPTY_BATCH, "items: must hold at least 1 item", field="items", limit=1)
 
     def _bound(self, field: str, size: int, limit: int) -> None:
         if size > limit:
             unit = "items" if field == "items" else "bytes"
-            detail = f"{field}: at most {limit} {unit}"
+            detail = f"{field}: must be at most {limit} {unit}"
             raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field=field, limit=limit)
 
 
-def _batch(entries: list[Work | Settled], owner: str, deadline_s: float | None) -> Batch:
+def _batch(entries: list[Work | Refused], owner: str, deadline_s: float | None) -> Batch:
     if len({entry.id for entry in entries}) != len(entries):
         raise EnvelopeFault(ProblemCode.DUPLICATE_ID, "items: two items have the same id", field="items.id")
     return Batch(entries=entries, owner=owner, deadline_s=envelopes.deadline(deadline_s))

@@ -1,4 +1,4 @@
-"""Items after intake: `Work` is fit to be scored, `Settled` is not; a batch holds both."""
+"""Items after intake: `Work` is fit to be scored, `Refused` is not; a batch holds both."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class VerifierFacts:
 
 
 @dataclass(slots=True)
-class Settled:
+class Refused:
     """An item that has its report before anything ran: it is at fault itself, or its completion is too large."""
 
     id: str
@@ -91,6 +91,6 @@ class Work:
 class Batch:
     """The items of one request, in order."""
 
-    entries: list[Work | Settled]
+    entries: list[Work | Refused]
     owner: str
     deadline_s: float | None = None

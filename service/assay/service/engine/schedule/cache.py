@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from cachetools import LRUCache
 
+from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.protocol import Report
 
@@ -52,10 +53,12 @@ class ReferenceStore:
     def put(self, owner: str, digest: str, body: bytes) -> None:
         """Store a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
         if len(body) > self._entry_bytes:
-            detail = f"reference: at most {self._entry_bytes} bytes"
-            raise EnvelopeFault("too_large", detail, status=413, field="reference", limit=self._entry_bytes)
+            detail = f"reference: must be at most {self._entry_bytes} bytes"
+            raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field="reference", limit=self._entry_bytes)
         if sha256(body).hexdigest() != digest:
-            raise EnvelopeFault("digest_mismatch", "the body's SHA-256 is not the one in the path", field="sha256")
+            raise EnvelopeFault(
+                ProblemCode.DIGEST_MISMATCH, "the body's SHA-256 is not the one in the path", field="sha256"
+            )
         self._bodies[owner, digest] = body
 
     def get(self, owner: str, digest: str) -> bytes | None:

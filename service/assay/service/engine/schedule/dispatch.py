@@ -19,7 +19,7 @@ from assay.service.engine.schedule.blame import (
     Died,
     Displaced,
     Event,
-    Place,
+    QueuePlace,
     Reported,
     Retry,
     Settle,
@@ -88,7 +88,7 @@ class Dispatcher:
         await self.sandbox.start()
         while not self.sandbox.possible and (waiting := self._queues[LaneKind.SANDBOX].drain()):
             for ticket in waiting:
-                ticket.state = ticket.state.without_host()
+                ticket.state = ticket.state.without_sandbox()
                 self._queues[ticket.state.kind].put(ticket)
             self.pump()
 
@@ -181,7 +181,7 @@ class Dispatcher:
         """Requeue the jobs that a lane returned because its current one is slow; it gets no more meanwhile."""
         lane.slow = True
         for ticket in reversed([ticket for ticket in lane.assigned if ticket.seq in returned]):
-            self._apply(ticket, Displaced(charged=False))
+            self._apply(ticket, Displaced(counted=False))
         lane.assigned = deque(ticket for ticket in lane.assigned if ticket.seq not in returned)
 
     def _learn(self, ticket: Ticket, report: Report) -> None:
@@ -201,11 +201,11 @@ class Dispatcher:
     def _retry(self, ticket: Ticket, action: Retry) -> None:
         ticket.state, ticket.running = action.state, False
         kind = ticket.state.kind
-        if action.place is Place.QUEUE:
+        if action.place is QueuePlace.QUEUE:
             self.put(ticket)
-        elif action.place is Place.QUEUE_FRONT:
+        elif action.place is QueuePlace.QUEUE_FRONT:
             self._queues[kind].put_back(ticket)
-        elif action.place is Place.ALONE:
+        elif action.place is QueuePlace.ALONE:
             self._alone[kind].append(ticket)
         else:
             self._alone[kind].appendleft(ticket)
@@ -213,12 +213,12 @@ class Dispatcher:
     def lane_dead(self, lane: EngineLane) -> None:
         """Handle a death: one ticket may be to blame for it, the others are not."""
         tickets, lane.assigned = lane.assigned, deque()
-        blamed = _culprit(lane, tickets)
+        blamed = _blamed_ticket(lane, tickets)
         for ticket in reversed(tickets):
             if ticket is not blamed:
-                self._apply(ticket, Displaced(charged=lane.status != 0))
+                self._apply(ticket, Displaced(counted=lane.status != 0))
         if blamed is not None and lane.last is not None:
-            self._apply(blamed, Died(lane.last.phase, _foreign_kill(lane)))
+            self._apply(blamed, Died(lane.last.phase, _external_kill(lane)))
         self.pump()
 
     def lanes_broken(self) -> None:
@@ -251,7 +251,7 @@ def _job(ticket: Ticket) -> Job:
     return Job(
         seq=ticket.seq,
         verifier=work.facts.name,
-        reference=work.reference_digest,
+        reference_digest=work.reference_digest,
         text=text,
         messages=messages,
         fields=work.fields,
@@ -265,19 +265,19 @@ def _job(ticket: Ticket) -> Job:
     )
 
 
-def _culprit(lane: EngineLane, tickets: deque[Ticket]) -> Ticket | None:
-    """Return the ticket at which a lane died.
+def _blamed_ticket(lane: EngineLane, tickets: deque[Ticket]) -> Ticket | None:
+    """Return the ticket that a lane was running when it died, or None.
 
-    One that was judged but not yet reported answers for every death but a foreign kill.
+    A ticket that was scored but not yet reported is blamed too, unless the lane was killed from outside the engine.
     """
     moment = lane.last
-    if moment is None or (moment.phase is Phase.IDLE and _foreign_kill(lane)):
+    if moment is None or (moment.phase is Phase.IDLE and _external_kill(lane)):
         return None
     return next((ticket for ticket in tickets if ticket.seq == moment.seq), None)
 
 
-def _foreign_kill(lane: EngineLane) -> bool:
+def _external_kill(lane: EngineLane) -> bool:
     """Return whether the lane ended by a SIGKILL that the engine did not send, or together with the forkserver."""
-    if lane.killed_by_us:
+    if lane.killed_by_engine:
         return False
     return lane.status is None or (os.WIFSIGNALED(lane.status) and os.WTERMSIG(lane.status) == signal.SIGKILL)

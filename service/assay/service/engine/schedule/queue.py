@@ -68,7 +68,7 @@ class FairQueue:
     def __init__(self, cost_us: Callable[[Ticket], float]) -> None:
         self._cost_us = cost_us
         self._owners: dict[str, _Owner] = {}
-        self._level = 0.0
+        self._virtual_time = 0.0
         self.size = 0
         self.bytes = 0
 
@@ -82,7 +82,7 @@ class FairQueue:
     def _run(self, owner_name: str, run_name: str) -> _Run:
         owner = self._owners.get(owner_name)
         if owner is None:
-            owner = self._owners[owner_name] = _Owner(self._level)
+            owner = self._owners[owner_name] = _Owner(self._virtual_time)
         run = owner.runs.get(run_name)
         if run is None:
             level = min((other.used for other in owner.runs.values()), default=0.0)
@@ -102,10 +102,10 @@ class FairQueue:
         chosen: list[Ticket] = []
         while self._owners and not chosen:
             owner = min(self._owners.values(), key=lambda share: share.used)
-            self._level = max(self._level, owner.used)
+            self._virtual_time = max(self._virtual_time, owner.used)
             run = min(owner.runs.values(), key=lambda share: share.used)
             spent = 0.0
-            for ticket in self._draw(run):
+            for ticket in self._pop_tickets(run):
                 if ticket.wanted:
                     chosen.append(ticket)
                     spent += self._cost_us(ticket)
@@ -113,10 +113,10 @@ class FairQueue:
                     break
             owner.used += spent
             run.used += spent
-            self._tidy()
+            self._drop_empty()
         return chosen
 
-    def _draw(self, run: _Run) -> Iterator[Ticket]:
+    def _pop_tickets(self, run: _Run) -> Iterator[Ticket]:
         while run.groups:
             tickets = run.groups[0].tickets
             while tickets:
@@ -125,7 +125,7 @@ class FairQueue:
                 yield ticket
             run.drop_first()
 
-    def _tidy(self) -> None:
+    def _drop_empty(self) -> None:
         for name, owner in list(self._owners.items()):
             for label, run in list(owner.runs.items()):
                 if run.empty:

@@ -1,8 +1,8 @@
 """A ticket stands for one verdict to be found, a waiter for an item that wants it, a submission for one request.
 
 Items with the same key share a ticket (single flight). When a waiter leaves, or its own deadline passes, the
-ticket still runs for the others. A `no_verdict` is not shared: it answers the first waiter, and the ticket runs
-again for the rest.
+ticket still runs for the others. A `no_verdict` is not shared: it answers the first waiter, and a new ticket runs for
+the rest.
 """
 
 from __future__ import annotations

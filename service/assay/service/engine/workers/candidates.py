@@ -34,7 +34,11 @@ def candidate_of(job: Job) -> Candidate:
 
 
 def _value(name: str, raw: bytes) -> Any:
-    """Return the value of a field. A number of a completion is never a fault of the item: its verifier decides."""
+    """Return the value of a field. Raises InvalidItem for faulty JSON.
+
+    In `completion` and `prompt` a number beyond a float's range is accepted, and the verifier decides what it means;
+    in other fields it raises OverflowError.
+    """
     try:
         value = strict_json.parse(raw)
         return strict_json.plain(value) if name in ("completion", "prompt") else finite(value)
@@ -43,7 +47,10 @@ def _value(name: str, raw: bytes) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """Return a parsed value with plain numbers, or `Lexeme` where a float loses digits. Raises OverflowError."""
+    """Return a parsed value; a number is a `Lexeme` (its text) where a float would lose digits.
+
+    Raises OverflowError for a number beyond a float's range.
+    """
     value = strict_json.plain(value)
     if strict_json.holds_lexemes(value, infinite=True):
         raise OverflowError("a number out of a float's range")

@@ -4,8 +4,8 @@ In this order: memory and process limits, its own uid (as root, where that uid c
 interpreter) or at least no capabilities, death with its parent, no new privileges, landlock (reads only
 below the interpreter's and the plugins' folders, writes nowhere), seccomp (`lane.syscalls`).
 
-Not covered: other architectures than x86-64 get no seccomp filter, kernels before 5.13 no landlock; the
-lane says so at start (`Confinement`). Memory that the lane can read stays readable to it.
+Not covered: other architectures than x86-64 get no seccomp filter, kernels before 5.13 no landlock; `confine` returns
+the names of the layers that hold, and the lane reports them at start. Memory that the lane can read stays readable.
 """
 
 from __future__ import annotations

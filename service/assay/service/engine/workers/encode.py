@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from assay.contract.numbers import Lexeme
-from assay.contract.result import NATIVE_FIELDS, OPEN_FIELDS, VerdictFields
+from assay.contract.result import NATIVE_FIELDS, OPTIONAL_FIELDS, VerdictFields
 from assay.service.engine.protocol import ErrorFrame, Kind, Report
 from assay.verifiers import NeedsSandbox, NoVerdict, Verdict
 
@@ -46,7 +46,7 @@ def no_verdict_report(seq: int, refused: NoVerdict) -> Report:
 def encoded_fields(verdict: Verdict) -> dict[str, Any]:
     """Return the optional fields that are set: native ones as they are, the others as JSON bytes."""
     fields: dict[str, Any] = {}
-    for name in OPEN_FIELDS:
+    for name in OPTIONAL_FIELDS:
         value = getattr(verdict, name)
         if value is None or value == () or (name == "explanation" and not value):
             continue

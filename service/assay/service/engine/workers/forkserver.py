@@ -36,14 +36,14 @@ class Order(Struct, array_like=True):
     stuck_s: float
 
 
-class Born(Struct, array_like=True, tag=True):
+class Started(Struct, array_like=True, tag=True):
     """A lane was started; its pidfd comes with this message."""
 
     number: int
     pid: int
 
 
-class Died(Struct, array_like=True, tag=True):
+class Ended(Struct, array_like=True, tag=True):
     """A lane has ended; `status` is its wait status (os.waitpid)."""
 
     pid: int
@@ -99,7 +99,7 @@ def _start(control: socket.socket, order: Order, fds: list[int]) -> int:
     for fd in fds:
         os.close(fd)
     pidfd = os.pidfd_open(pid)
-    socket.send_fds(control, [msgspec.msgpack.encode(Born(order.options.number, pid))], [pidfd])
+    socket.send_fds(control, [msgspec.msgpack.encode(Started(order.options.number, pid))], [pidfd])
     os.close(pidfd)
     return pid
 
@@ -129,7 +129,7 @@ def _reap(control: socket.socket, lanes: set[int]) -> None:
         if pid == 0:
             return
         lanes.discard(pid)
-        control.send(msgspec.msgpack.encode(Died(pid, status)))
+        control.send(msgspec.msgpack.encode(Ended(pid, status)))
 
 
 if __name__ == "__main__":

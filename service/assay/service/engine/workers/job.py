@@ -4,7 +4,8 @@
     verify runs over its CPU budget                       -> OVERRUN  (reward 0)
     verify raises, or runs out of memory or stack         -> FAILED   (the engine tries it once more, alone)
     verify says no verdict (no sandbox, field missing)    -> NO_VERDICT
-    verify needs computer algebra, which is not here      -> NEEDS_ALGEBRA  (another lane)
+    verify must run a program, in a lane without sandbox  -> NEEDS_SANDBOX  (runs again in a sandbox lane)
+    verify must use sympy, in a lane without it           -> NEEDS_ALGEBRA  (runs again in an algebra lane)
 
 Prepared references are cached by digest, refusals too.
 """
@@ -83,7 +84,7 @@ class JobRunner:
             return Report(job.seq, Kind.FAILED, error=ErrorFrame(ErrorCode.VERIFIER_ERROR, _place(failure), False))
 
     def _spec(self, verifier: AnyVerifier, job: Job, reference: bytes) -> Any:
-        key = (job.verifier, job.reference)
+        key = (job.verifier, job.reference_digest)
         spec = self._prepared.get(key)
         if spec is None:
             self._begin(Phase.PREPARE, verifier.budget.prepare_cpu_s, self._stuck_s)

@@ -59,7 +59,7 @@ class EngineLane(asyncio.Protocol):
         self.served = 0
         self.assigned: deque[Ticket] = deque()
         self.since = time.monotonic()
-        self.killed_by_us = False
+        self.killed_by_engine = False
         self.slow = False
         """It has returned queued jobs because the current one is slow."""
         self._events = events
@@ -76,17 +76,17 @@ class EngineLane(asyncio.Protocol):
         os.ftruncate(page_fd, 4096)
         self.page = Page(page_fd)
         self.page_fd = page_fd
-        self.socket, self.theirs = socket.socketpair()
+        self.socket, self.lane_end = socket.socketpair()
 
     async def connect(self) -> None:
         """Connect to the lane, whose ends of the sockets have been sent before."""
-        self.theirs.close()
+        self.lane_end.close()
         os.close(self.page_fd)
         self.socket.setblocking(False)
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: self, sock=self.socket)
 
-    def born(self, pid: int, pidfd: int) -> None:
+    def started(self, pid: int, pidfd: int) -> None:
         """Record that the forkserver has started it."""
         self._pid, self._pidfd = pid, pidfd
 
@@ -113,7 +113,7 @@ class EngineLane(asyncio.Protocol):
 
     def kill(self) -> None:
         """Kill the lane because of its current item. Its death is reported like any other."""
-        self.killed_by_us = True
+        self.killed_by_engine = True
         self.end()
         if self._transport is not None:
             self._transport.abort()

@@ -1,7 +1,7 @@
 """Keeps a fixed number of lanes of each kind alive and replaces each that dies or retires.
 
-Text lanes are confined and share nothing. Sandbox lanes hold a channel to one sandbox slot, which the supervisor
-process owns. What a death means for the items is decided in `schedule.blame`.
+All lanes are confined. Sandbox lanes also hold a channel to one sandbox slot, which the supervisor process owns.
+`schedule.blame` decides what the death of a lane means for its items.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from assay.service.engine.errors import EngineUnavailable, PluginRefused
 from assay.service.engine.kinds import LaneKind
 from assay.service.engine.protocol import Hello, LaneOptions, Reports
 from assay.service.engine.settings import EngineSettings
+from assay.service.engine.workers.forkserver_client import ForkserverClient
 from assay.service.engine.workers.lane import EngineLane, State
-from assay.service.engine.workers.nursery import Nursery
 
 BROKEN_AFTER = 5
 """Number of lanes in a row that died before their first message, after which the host counts as unable to run lanes."""
@@ -32,7 +32,7 @@ class Channels(Protocol):
     """Source of channels to sandbox slots."""
 
     def channel(self) -> int:
-        """Return a new file descriptor for one lane; the caller closes it. Raises OSError."""
+        """Return a new file descriptor for one lane; the caller closes it. Raises SandboxError, OSError."""
 
 
 class LaneUser(Protocol):
@@ -66,19 +66,19 @@ class Lanes:
         self._failures = 0
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._told = asyncio.Event()
+        self._known = asyncio.Event()
         self._catalogue = b""
         self._refusal: EngineUnavailable | None = None
-        self._nursery = Nursery(
-            on_born=self._born, on_died=self._died, on_gone=self._forkserver_gone, warm=settings.warm
+        self._forkserver = ForkserverClient(
+            on_started=self._lane_started, on_ended=self._lane_ended, on_gone=self._forkserver_gone, warm=settings.warm
         )
 
     async def start(self) -> bytes:
         """Start the lanes; returns the catalogue of verifiers. Raises EngineUnavailable."""
-        self._nursery.start()
+        self._forkserver.start()
         self._fill()
         try:
-            await asyncio.wait_for(self._told.wait(), HELLO_S)
+            await asyncio.wait_for(self._known.wait(), HELLO_S)
         except TimeoutError:
             raise EngineUnavailable("no lane came up in time") from None
         if self._refusal is not None:
@@ -87,9 +87,9 @@ class Lanes:
 
     def _refuse(self, error: EngineUnavailable) -> None:
         """Tell the caller of `start` why no lane comes up."""
-        if not self._told.is_set():
+        if not self._known.is_set():
             self._refusal = error
-            self._told.set()
+            self._known.set()
 
     def open_sandbox_lanes(self, count: int, channels: Channels) -> None:
         """Keep `count` sandbox lanes too, from now on."""
@@ -120,7 +120,7 @@ class Lanes:
     @property
     def forkserver_pid(self) -> int | None:
         """The forkserver's pid."""
-        return self._nursery.pid
+        return self._forkserver.pid
 
     @property
     def broken(self) -> bool:
@@ -138,7 +138,7 @@ class Lanes:
             self._fill()
 
     def _fill(self) -> None:
-        if self._closing or self._nursery.pid is None:
+        if self._closing or self._forkserver.pid is None:
             return
         for kind, count in self._counts.items():
             active = sum(
@@ -163,8 +163,8 @@ class Lanes:
             sandbox=sandbox,
             algebra=kind is LaneKind.ALGEBRA,
         )
-        fds = [lane.theirs.fileno(), lane.page_fd]
-        self._nursery.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])
+        fds = [lane.lane_end.fileno(), lane.page_fd]
+        self._forkserver.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])
         if channel is not None:
             os.close(channel)
         self._task(lane.connect())
@@ -190,7 +190,7 @@ class Lanes:
             return
         if hello.catalogue and not self._catalogue:
             self._catalogue = hello.catalogue
-            self._told.set()
+            self._known.set()
         self._failures = 0
         if lane.state is State.STARTING:
             lane.state = State.READY
@@ -208,12 +208,12 @@ class Lanes:
 
     def lost(self, lane: EngineLane) -> None:
         """Handle a closed socket: wait a moment for the wait status of the lane."""
-        self._task(self._bury(lane))
+        self._task(self._after_socket_closed(lane))
 
-    async def _bury(self, lane: EngineLane) -> None:
+    async def _after_socket_closed(self, lane: EngineLane) -> None:
         started = lane.state is not State.STARTING
         until = time.monotonic() + STATUS_WAIT_S
-        while lane.pid not in self._statuses and self._nursery.pid is not None and time.monotonic() < until:
+        while lane.pid not in self._statuses and self._forkserver.pid is not None and time.monotonic() < until:
             await asyncio.sleep(0.005)
         if lane.pid not in self._statuses:
             lane.end()  # its socket is closed, but the process lives: stopped, or broken
@@ -240,21 +240,21 @@ class Lanes:
 
     # --- events of the forkserver ---
 
-    def _born(self, number: int, pid: int, pidfd: int) -> None:
+    def _lane_started(self, number: int, pid: int, pidfd: int) -> None:
         lane = self._lanes.get(number)
         if lane is None:
             return
-        lane.born(pid, pidfd)
+        lane.started(pid, pidfd)
         self._by_pid[pid] = lane
 
-    def _died(self, pid: int, status: int) -> None:
+    def _lane_ended(self, pid: int, status: int) -> None:
         if pid in self._by_pid:
             self._statuses[pid] = status
 
     def _forkserver_gone(self) -> None:
         if self._closing:
             return
-        self._nursery.start()
+        self._forkserver.start()
         asyncio.get_running_loop().call_later(0.01, self._fill)
 
     async def close(self) -> None:
@@ -262,7 +262,7 @@ class Lanes:
         self._closing = True
         for lane in list(self._lanes.values()):
             lane.retire()
-        self._nursery.stop()
+        self._forkserver.stop()
         for _ in range(100):
             if not self._tasks:
                 break

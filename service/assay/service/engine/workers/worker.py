@@ -100,7 +100,7 @@ class Lane:
         while self._rest:
             job = self._rest.popleft()
             self._seq = job.seq
-            report = runner.run(job, chunk.references[job.reference])
+            report = runner.run(job, chunk.references[job.reference_digest])
             self._waiting.append(report)
             if report.kind in SPENT:
                 self._flush(rss=True, retire=True)

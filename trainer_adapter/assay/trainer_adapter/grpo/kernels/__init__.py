@@ -1,4 +1,4 @@
-"""Triton kernels, each with a torch reference, and the switch between the two.
+"""Triton kernels, each with a torch implementation that it is compared with, and the switch between the two.
 
 On CUDA the kernels run; on a CPU torch does, or the kernels in Triton's interpreter where
 TRITON_INTERPRET=1 is set before the first import (the tests). Deterministic: no atomics. Scalars are

@@ -1,8 +1,8 @@
-"""Group advantages from rewards and offsets, one program per group. The reference is `advantages.group_advantages`.
+"""Group advantages from rewards and offsets, one kernel program per group.
 
-The minimum is subtracted first, so equal rewards give exactly 0; a group is live if its scores differ by more than
-`spread`.
-`whiten` needs the whole window and stays in torch.
+The torch implementation is `advantages.group_advantages`. The minimum is subtracted first, so equal rewards give
+exactly 0; a group is live if its scores differ by more than `spread`. `whiten` needs the whole window and stays in
+torch.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Report:
 
 
 def cases() -> Iterator[Case]:
-    """Yield what the loop launches: the token kernel by mode, surrogate, KL and dtype, and the group advantage."""
+    """Yield the token kernel by mode, surrogate, KL and dtype; and the group advantage, not used by the loop yet."""
     row = {
         "CORRECT": False,
         "ON_POLICY": False,

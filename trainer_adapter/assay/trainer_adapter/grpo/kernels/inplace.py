@@ -12,27 +12,27 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.kernels import logits as kernel
-from assay.trainer_adapter.grpo.kernels.linear import Job
+from assay.trainer_adapter.grpo.kernels.linear import KernelCall
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec
 from assay.trainer_adapter.grpo.objective.selection import LossStats, slopes
 
 
 class InPlaceLoss(torch.autograd.Function):
-    """`apply(logits [N, V], tokens, inputs, job)` -> loss and the tensors of `LossStats`."""
+    """`apply(logits [N, V], tokens, inputs, call)` -> loss and the tensors of `LossStats`."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, tokens: Tensor, inputs: LossInputs, job: Job) -> Any:
+    def forward(ctx: Any, logits: Tensor, tokens: Tensor, inputs: LossInputs, call: KernelCall) -> Any:
         """Compute the loss; `logits` hold its gradient afterwards."""
         buffer = logits.detach()
-        if job.spec.token_level:
-            stats = kernel.both_(buffer, tokens, inputs, job.spec, temperature=job.temperature, block=job.block)
+        if call.spec.token_level:
+            stats = kernel.both_(buffer, tokens, inputs, call.spec, temperature=call.temperature, block=call.block)
             loss = (inputs.w_pg * stats.policy_loss).sum() + (inputs.w_kl * stats.kl).sum()
             columns = [stats.logp, stats.entropy, stats.policy_loss, stats.kl, stats.clipped]
             seen = ~inputs.zero_gradient
         else:
-            stats = kernel.forward(buffer, tokens, temperature=job.temperature, block=job.block)
-            loss, terms, slope = slopes(stats.logp, inputs, job.spec)
-            kernel.backward_(buffer, tokens, stats.lse, slope, temperature=job.temperature, block=job.block)
+            stats = kernel.forward(buffer, tokens, temperature=call.temperature, block=call.block)
+            loss, terms, slope = slopes(stats.logp, inputs, call.spec)
+            kernel.backward_(buffer, tokens, stats.lse, slope, temperature=call.temperature, block=call.block)
             columns = [stats.logp, stats.entropy, terms.policy_loss, terms.kl, terms.clipped]
             seen = torch.ones_like(inputs.zero_gradient)
         ctx.gradient = buffer
@@ -55,5 +55,5 @@ def in_place_loss(
 
     `logits` (any float dtype, last stride 1) are overwritten; `tokens` is int64 [N]; the loss is an fp32 scalar.
     """
-    loss, *columns = InPlaceLoss.apply(logits, tokens, inputs, Job(spec, temperature, block=block))
+    loss, *columns = InPlaceLoss.apply(logits, tokens, inputs, KernelCall(spec, temperature, block=block))
     return loss, LossStats(*columns)

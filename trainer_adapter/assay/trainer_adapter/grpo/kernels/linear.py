@@ -34,7 +34,7 @@ ALIGN = 64
 
 
 @dataclass(frozen=True)
-class Job:
+class KernelCall:
     """Settings of one call. `block` is for tests.
 
     `compute`: the type of the operands of the products; None: their own. Gradients come back in the operands' own
@@ -49,25 +49,25 @@ class Job:
 
 
 class FusedLinearLoss(torch.autograd.Function):
-    """`apply(hidden [N, H], weight [V, H], tokens [N], inputs, job)` -> loss and the tensors of `LossStats`."""
+    """`apply(hidden [N, H], weight [V, H], tokens [N], inputs, call)` -> loss and the tensors of `LossStats`."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, job: Job) -> Any:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, call: KernelCall) -> Any:
         """Compute the loss and its gradients at once."""
-        alive = tokens_with_gradient(inputs, job.spec)
-        index = alive.nonzero()[:, 0]
-        kind = job.compute or hidden.dtype
-        part, some = hidden[index].to(kind).contiguous(), select(inputs, index, alive)
+        active = tokens_with_gradient(inputs, call.spec)
+        index = active.nonzero()[:, 0]
+        kind = call.compute or hidden.dtype
+        part, some = hidden[index].to(kind).contiguous(), select(inputs, index, active)
         wants = ctx.needs_input_grad[:2]
-        run = _token_level if job.spec.token_level else _sequence_level
-        loss, columns, d_part, d_weight = run(part, weight.to(kind), tokens[index], some, job, wants)
+        run = _token_level if call.spec.token_level else _sequence_level
+        loss, columns, d_part, d_weight = run(part, weight.to(kind), tokens[index], some, call, wants)
         d_hidden = None
         if wants[0]:
             d_hidden = torch.zeros_like(hidden).index_copy_(0, index, d_part.to(hidden.dtype))
         ctx.grads = (d_hidden, None if d_weight is None else d_weight.to(weight.dtype))
         full = [scatter(one, index, len(hidden)) for one in columns]
-        ctx.mark_non_differentiable(*full, alive)
-        return loss, *full, alive
+        ctx.mark_non_differentiable(*full, active)
+        return loss, *full, active
 
     @staticmethod
     def backward(ctx: Any, d_loss: Tensor, *_: Any) -> Any:
@@ -93,10 +93,10 @@ def fused_loss(
     """Return the loss of N packed tokens through the head, and the figures of each token.
 
     `hidden` [N, H] and `weight` [V, H] (any float dtype) get gradients; `tokens` is int64 [N]. The loss is an fp32
-    scalar. `chunk` is the number of tokens whose logits exist at once; `compute`: see `Job`.
+    scalar. `chunk` is the number of tokens whose logits exist at once; `compute`: see `KernelCall`.
     """
     loss, *columns = FusedLinearLoss.apply(
-        hidden, weight, tokens, inputs, Job(spec, temperature, chunk, block, compute)
+        hidden, weight, tokens, inputs, KernelCall(spec, temperature, chunk, block, compute)
     )
     return loss, LossStats(*columns)
 
@@ -132,13 +132,15 @@ class _Grads:
 
 
 def _token_level(
-    part: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, job: Job, wants: tuple[bool, bool]
+    part: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, call: KernelCall, wants: tuple[bool, bool]
 ) -> tuple[Tensor, list[Tensor], Any, Any]:
     grads, stats = _Grads(part, weight, wants), []
-    for at in _chunks(len(part), job.chunk):
+    for at in _chunks(len(part), call.chunk):
         tile = tile_of(part[at], weight)
         stats.append(
-            kernel.both_(tile, tokens[at], part_of(inputs, at), job.spec, temperature=job.temperature, block=job.block)
+            kernel.both_(
+                tile, tokens[at], part_of(inputs, at), call.spec, temperature=call.temperature, block=call.block
+            )
         )
         grads.add(at, tile)
     columns = _columns(stats, part)
@@ -147,18 +149,18 @@ def _token_level(
 
 
 def _sequence_level(
-    part: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, job: Job, wants: tuple[bool, bool]
+    part: Tensor, weight: Tensor, tokens: Tensor, inputs: LossInputs, call: KernelCall, wants: tuple[bool, bool]
 ) -> tuple[Tensor, list[Tensor], Any, Any]:
     first = [
-        kernel.forward(tile_of(part[at], weight), tokens[at], temperature=job.temperature, block=job.block)
-        for at in _chunks(len(part), job.chunk)
+        kernel.forward(tile_of(part[at], weight), tokens[at], temperature=call.temperature, block=call.block)
+        for at in _chunks(len(part), call.chunk)
     ]
     logp, entropy, *_ = _columns(first, part)
-    loss, terms, slope = slopes(logp, inputs, job.spec)
+    loss, terms, slope = slopes(logp, inputs, call.spec)
     grads = _Grads(part, weight, wants)
-    for stats, at in zip(first, _chunks(len(part), job.chunk), strict=True):
+    for stats, at in zip(first, _chunks(len(part), call.chunk), strict=True):
         tile = tile_of(part[at], weight)
-        kernel.backward_(tile, tokens[at], stats.lse, slope[at], temperature=job.temperature, block=job.block)
+        kernel.backward_(tile, tokens[at], stats.lse, slope[at], temperature=call.temperature, block=call.block)
         grads.add(at, tile)
     return loss, [logp, entropy, terms.policy_loss, terms.kl, terms.clipped], grads.part, grads.weight
 

@@ -7,7 +7,7 @@
 The logits of a token whose gradient is zero (A = 0 or w_pg = 0, and w_kl = 0) are not read, those of a clipped token
 not a second time; their dL/dlogits is bitwise 0. Logits of -inf are legal; a log-prob is never above 0. All arithmetic
 is fp32 (fp64 in tests). Tokens are packed: logits `[N, V]` with a last stride of 1; a first stride that is a multiple
-of 16 loads 16 bytes at a time. The reference is `losses.loss_of` over `torch.log_softmax`.
+of 16 loads 16 bytes at a time. The torch implementation is `losses.loss_of` over `torch.log_softmax`.
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ def head_loss(
         from assay.trainer_adapter.grpo.kernels.linear import fused_loss
 
         return fused_loss(hidden, weight, tokens, inputs, spec, temperature=temperature, compute=compute)
-    alive = tokens_with_gradient(inputs, spec)
-    index = alive.nonzero()[:, 0]
+    active = tokens_with_gradient(inputs, spec)
+    index = active.nonzero()[:, 0]
     wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
     kind = compute or hidden.dtype
     logits = torch.mm(hidden[index].to(kind).to(wide), weight.to(kind).t().to(wide))
-    return _torch_loss(logits, tokens[index], select(inputs, index, alive), spec, temperature, index, alive)
+    return _torch_loss(logits, tokens[index], select(inputs, index, active), spec, temperature, index, active)
 
 
 def logits_loss(
@@ -59,24 +59,30 @@ def logits_loss(
         from assay.trainer_adapter.grpo.kernels.inplace import in_place_loss
 
         return in_place_loss(logits, tokens, inputs, spec, temperature=temperature)
-    alive = tokens_with_gradient(inputs, spec)
-    index = alive.nonzero()[:, 0]
-    return _torch_loss(logits[index], tokens[index], select(inputs, index, alive), spec, temperature, index, alive)
+    active = tokens_with_gradient(inputs, spec)
+    index = active.nonzero()[:, 0]
+    return _torch_loss(logits[index], tokens[index], select(inputs, index, active), spec, temperature, index, active)
 
 
 def _torch_loss(
-    logits: Tensor, tokens: Tensor, inputs: LossInputs, spec: LossSpec, temperature: float, index: Tensor, alive: Tensor
+    logits: Tensor,
+    tokens: Tensor,
+    inputs: LossInputs,
+    spec: LossSpec,
+    temperature: float,
+    index: Tensor,
+    active: Tensor,
 ) -> tuple[Tensor, LossStats]:
     logp, entropy = token_logp(logits, tokens, temperature=temperature)
     loss, terms = loss_of(logp, inputs, spec)
 
     stats = LossStats(
-        logp=scatter(logp, index, len(alive)),
-        entropy=scatter(entropy, index, len(alive)),
-        policy_loss=scatter(terms.policy_loss, index, len(alive)),
-        kl=scatter(terms.kl, index, len(alive)),
-        clipped=scatter(terms.clipped, index, len(alive)),
-        seen=alive,
+        logp=scatter(logp, index, len(active)),
+        entropy=scatter(entropy, index, len(active)),
+        policy_loss=scatter(terms.policy_loss, index, len(active)),
+        kl=scatter(terms.kl, index, len(active)),
+        clipped=scatter(terms.clipped, index, len(active)),
+        seen=active,
     )
     return loss, stats
 

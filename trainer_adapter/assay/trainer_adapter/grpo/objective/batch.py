@@ -20,7 +20,7 @@ class Entry:
     """A sample in an update: its prompt, its advantage, and the parts that it has in the loss.
 
     `keep`: it carries policy gradient; `kl`: it carries a KL term; `counted`: a denominator counts it. `old_logps`,
-    `ref_logps`: fp32, one per token that trains, of the policy before the update and of the reference policy.
+    `ref_logps`: fp32, one per token that trains, of the policy before the update and of the reference model.
     """
 
     sample: Sample

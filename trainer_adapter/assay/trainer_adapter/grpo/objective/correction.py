@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.objective.segments import segment_mean, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.segments import per_token, segment_mean, segment_sum
 
 Mode = Literal["none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask", "geometric_mask"]
 MODES = ("none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask", "geometric_mask")
@@ -29,7 +29,8 @@ LOG_RATIO_BOUND = 20.0
 class Correction:
     """A correction of N packed tokens.
 
-    `ratio`: [N], multiplies `w_pg`; the log-ratios are those before truncation.
+    `ratio`: [N], multiplies `w_pg`. `raw`: [N], the ratios before truncation and masks, bounded only by
+    `LOG_RATIO_BOUND`. `missing`: number of tokens without a rollout log-prob.
     """
 
     ratio: Tensor
@@ -60,12 +61,12 @@ def _corrected(log_ratio: Tensor, offsets: Tensor, mode: Mode, low: float, high:
     if mode == "token_mask":
         return _band(ratio, ratio, low, high)
     if mode == "geometric_mask":
-        return _band(spread(segment_mean(log_ratio, offsets).exp(), offsets), ratio, low, high)
+        return _band(per_token(segment_mean(log_ratio, offsets).exp(), offsets), ratio, low, high)
     product = segment_sum(log_ratio, offsets).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND).exp()
     if mode == "sequence_truncate":
-        return spread(product.clamp(max=high), offsets)
+        return per_token(product.clamp(max=high), offsets)
     if mode == "sequence_mask":
-        return spread(_band(product, product, low, high), offsets)
+        return per_token(_band(product, product, low, high), offsets)
     raise ValueError(f"no such correction: {mode}")
 
 

@@ -1,4 +1,4 @@
-"""Per-token losses and KL estimators in torch: the simple references that the kernels are compared with.
+"""Per-token losses and KL estimators: the torch implementations that the kernels are compared with.
 
 Ratios, from d_t = clamp(logp_t - old_t, +-20), so that no exp overflows:
     token          r_t = exp(d_t)                                  PPO, GRPO
@@ -10,7 +10,7 @@ Surrogates of a ratio r with advantage A:
     clip   -min(min(r, dual_clip) A, clip(r, 1-low, 1+high) A)     PPO; clip-higher: DAPO, arXiv:2503.14476
     cispo  -sg(min(r, ratio_cap)) A logp                           CISPO, arXiv:2506.13585
     sapo   -(4/tau) sigmoid(tau (r-1)) A, tau by the sign of A     SAPO, arXiv:2511.20347
-KL to the reference, q = clamp(ref - logp, +-20): k1 = -q, k2 = q^2/2, k3 = e^q - q - 1; `kl_correction`
+KL to the reference model, q = clamp(ref - logp, +-20): k1 = -q, k2 = q^2/2, k3 = e^q - q - 1; `kl_correction`
 multiplies by r_t, whose gradient is then that of the true KL off-policy (k1 in a loss without it has none on average).
 `ratio_cap` is a bound on r itself, not on r - 1. Not covered: entropy bonus, value losses.
 """
@@ -23,7 +23,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from assay.trainer_adapter.grpo.objective.segments import segment_mean, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.segments import per_token, segment_mean, segment_sum
 
 Ratio = Literal["token", "sequence", "sequence_token", "trajectory", "geometric"]
 Surrogate = Literal["clip", "cispo", "sapo"]
@@ -52,9 +52,9 @@ class LossSpec:
 
     def __post_init__(self) -> None:
         for holds, rule in (
-            (self.clip_low >= 0 and self.clip_high >= 0, "clip_low and clip_high are at least 0"),
-            (self.ratio_cap > 0, "ratio_cap is above 0"),
-            (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg are above 0"),
+            (self.clip_low >= 0 and self.clip_high >= 0, "clip_low and clip_high must be at least 0"),
+            (self.ratio_cap > 0, "ratio_cap must be above 0"),
+            (self.tau_pos > 0 and self.tau_neg > 0, "tau_pos and tau_neg must be above 0"),
             (self.ratio != "geometric" or self.surrogate == "clip", "ratio = geometric goes with surrogate = clip"),
             (
                 self.dual_clip is None or (self.surrogate == "clip" and self.ratio != "geometric"),
@@ -76,9 +76,9 @@ class LossInputs:
     """What a loss needs of N packed tokens besides their log-probs.
 
     `offsets`: int64 [S + 1], the tokens of sequence i are `offsets[i]:offsets[i + 1]`. `advantages`, and the weights
-    `w_pg` and `w_kl` (`weights.token_weights`): fp32 [N]. `old`, `ref`: fp32 [N], log-probs of the policy that is
-    optimised from and of the reference policy. `old` is None where that policy is the current one: ratios are exactly
-    1, and no forward pass is spent on finding them.
+    `w_pg` and `w_kl` (`weights.token_weights`): fp32 [N]. `old`, `ref`: fp32 [N], log-probs of the policy before the
+    update and of the reference model. `old` is None where the old policy is the current one: ratios are exactly 1, and
+    no forward pass is needed.
     """
 
     offsets: Tensor
@@ -138,8 +138,8 @@ def _ratio(change: Tensor, offsets: Tensor, kind: Ratio) -> Tensor:
         return change.exp()
     if kind == "trajectory":
         whole = segment_sum(change, offsets).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND)
-        return spread(whole.exp(), offsets)
-    ratio = spread(segment_mean(change, offsets).exp(), offsets)
+        return per_token(whole.exp(), offsets)
+    ratio = per_token(segment_mean(change, offsets).exp(), offsets)
     if kind == "sequence_token":
         return ratio.detach() * (change - change.detach()).exp()
     return ratio
@@ -148,8 +148,9 @@ def _ratio(change: Tensor, offsets: Tensor, kind: Ratio) -> Tensor:
 def _clip(ratio: Tensor, advantages: Tensor, spec: LossSpec) -> tuple[Tensor, Tensor]:
     bounded = ratio if spec.dual_clip is None else ratio.clamp(max=spec.dual_clip)
     held = ratio.clamp(1 - spec.clip_low, 1 + spec.clip_high)
-    free, clipped = bounded * advantages, held * advantages
-    return -torch.minimum(free, clipped), (clipped < free) | (bounded < ratio) & (advantages < 0)
+    unclipped_term, clipped_term = bounded * advantages, held * advantages
+    clipped = (clipped_term < unclipped_term) | (bounded < ratio) & (advantages < 0)
+    return -torch.minimum(unclipped_term, clipped_term), clipped
 
 
 def _cispo(logp: Tensor, ratio: Tensor, advantages: Tensor, spec: LossSpec) -> tuple[Tensor, Tensor]:
@@ -166,7 +167,7 @@ def _geometric(change: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tens
     sign = torch.sign(inputs.advantages)
     signed = sign * change
     held = torch.minimum(signed, signed.clamp(-spec.clip_low, spec.clip_high))
-    ratio = spread(segment_mean(sign * held, inputs.offsets).exp(), inputs.offsets)
+    ratio = per_token(segment_mean(sign * held, inputs.offsets).exp(), inputs.offsets)
     return -ratio * inputs.advantages, held < signed
 
 

@@ -33,8 +33,8 @@ def segment_mean(values: Tensor, offsets: Tensor) -> Tensor:
     return segment_sum(values, offsets) / count
 
 
-def spread(per_sequence: Tensor, offsets: Tensor) -> Tensor:
-    """Return the value of its sequence, of [S], for each token, [N]."""
+def per_token(per_sequence: Tensor, offsets: Tensor) -> Tensor:
+    """Return for each token, [N], the value of its sequence, from `per_sequence` [S]."""
     return per_sequence.repeat_interleave(lengths_of(offsets), output_size=int(offsets[-1]))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, LossSpec, Terms, loss_of
-from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, per_token, segment_sum
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,18 @@ class LossStats:
 def tokens_with_gradient(inputs: LossInputs, spec: LossSpec) -> Tensor:
     """Return, as bool [N], the tokens to compute.
 
-    Those with a gradient; where the tokens of a sequence share a ratio, all tokens of a sequence that has any.
+    Active tokens are those with a gradient; where the tokens of a sequence share a ratio, all tokens of a sequence that
+    has an active one.
     """
-    alive = ~inputs.zero_gradient
+    active = ~inputs.zero_gradient
     if spec.token_level:
-        return alive
-    return spread(segment_sum(alive.to(torch.float32), inputs.offsets), inputs.offsets) > 0
+        return active
+    return per_token(segment_sum(active.to(torch.float32), inputs.offsets), inputs.offsets) > 0
 
 
-def select(inputs: LossInputs, index: Tensor, alive: Tensor) -> LossInputs:
-    """Return the inputs at `index` (int64 [M]), which are the tokens that `alive` (bool [N]) marks."""
-    offsets = offsets_of(segment_sum(alive.to(torch.float64), inputs.offsets).long())
+def select(inputs: LossInputs, index: Tensor, active: Tensor) -> LossInputs:
+    """Return the inputs at `index` (int64 [M]), which are the tokens that `active` (bool [N]) marks."""
+    offsets = offsets_of(segment_sum(active.to(torch.float64), inputs.offsets).long())
     return replace(
         inputs,
         offsets=offsets,
@@ -65,7 +66,7 @@ def scatter(values: Tensor, index: Tensor, count: int) -> Tensor:
 
 
 def slopes(logp: Tensor, inputs: LossInputs, spec: LossSpec) -> tuple[Tensor, Terms, Tensor]:
-    """Return the loss, its detached terms and dL/dlogp [N] for log-probs [N], by autograd through the reference."""
+    """Return the loss, its detached terms and dL/dlogp [N] for log-probs [N], by autograd in torch."""
     with torch.enable_grad():
         at = logp.detach().requires_grad_()
         loss, terms = loss_of(at, inputs, spec)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.objective.advantages import Reduce, alone
-from assay.trainer_adapter.grpo.objective.segments import lengths_of, spread
+from assay.trainer_adapter.grpo.objective.segments import lengths_of, per_token
 
 Normaliser = Literal["sequence", "tokens", "constant", "sum"]
 NORMALISERS = ("sequence", "tokens", "constant", "sum")
@@ -77,10 +77,10 @@ def token_weights(
         ranks: data-parallel ranks whose gradients will be averaged; 1 where they are summed.
     """
     base = _base(offsets, whole, normaliser=normaliser, max_tokens=max_tokens) * ranks
-    pg = base * spread(keep.to(torch.float64), offsets)
+    pg = base * per_token(keep.to(torch.float64), offsets)
     if ratio is not None:
         pg = pg * ratio
-    kl = base * spread((keep if kl_keep is None else kl_keep).to(torch.float64), offsets) * beta
+    kl = base * per_token((keep if kl_keep is None else kl_keep).to(torch.float64), offsets) * beta
     return Weights(pg.to(dtype), kl.to(dtype))
 
 
@@ -96,4 +96,4 @@ def _base(offsets: Tensor, whole: Totals, *, normaliser: Normaliser, max_tokens:
     }
     if normaliser not in per_sequence:
         raise ValueError(f"no such normaliser: {normaliser}")
-    return spread(per_sequence[normaliser], offsets)
+    return per_token(per_sequence[normaliser], offsets)

@@ -37,7 +37,7 @@ class Sampling:
 
 
 @dataclass
-class _Row:
+class _Sequence:
     """A sequence being generated."""
 
     draw: int
@@ -84,12 +84,12 @@ class LocalGenerator:
         if how.samples > 1:
             cache.batch_repeat_interleave(how.samples)
             logits, mask = (one.repeat_interleave(how.samples, 0) for one in (logits, mask))
-        rows = [
-            _Row(draw.number, index, thinking=how.thinking is not None and how.thinking.prefilled)
+        sequences = [
+            _Sequence(draw.number, index, thinking=how.thinking is not None and how.thinking.prefilled)
             for draw in draws
             for index in range(how.samples)
         ]
-        _Decoding(self, how, deliver, enough, rows, cache, mask).run(logits)
+        _Decoding(self, how, deliver, enough, sequences, cache, mask).run(logits)
 
     def _prompts(self, draws: Sequence[Draw]) -> tuple[Tensor, Tensor]:
         width = max(len(draw.prompt.ids) for draw in draws)
@@ -104,23 +104,23 @@ class _Decoding:
 
     def __init__(
         self, owner: LocalGenerator, how: Sampling, deliver: Deliver, enough: Enough,
-        rows: list[_Row], cache: Any, mask: Tensor,
+        sequences: list[_Sequence], cache: Any, mask: Tensor,
     ) -> None:  # fmt: skip
         self._owner, self._policy, self._how = owner, owner._policy, how
         self._deliver, self._enough = deliver, enough
-        self._rows, self._cache, self._mask = rows, cache, mask
+        self._sequences, self._cache, self._mask = sequences, cache, mask
         self._ends = self._policy.end_ids
-        self._keys = torch.tensor([key(how.seed, how.stream, row.draw, row.index) for row in rows])
+        self._keys = torch.tensor([key(how.seed, how.stream, sequence.draw, sequence.index) for sequence in sequences])
         self._marks = _thinking_ids(how.thinking, self._policy.tokenizer)
 
     def run(self, logits: Tensor) -> None:
         """Decode until every sequence has ended."""
         for step in range(self._how.max_tokens):
             self._take(logits, step)
-            done = sum(row.done for row in self._rows)
-            if done == len(self._rows):
+            done = sum(sequence.done for sequence in self._sequences)
+            if done == len(self._sequences):
                 return
-            if done * 2 >= len(self._rows):
+            if done * 2 >= len(self._sequences):
                 self._shrink()
             logits = self._step()
 
@@ -128,57 +128,58 @@ class _Decoding:
         """Append one token to every running sequence; deliver the finished ones, drop those no longer needed."""
         chosen = choose(logits, uniforms(self._keys, step), temperature=self._how.temperature)
         tokens, logps = (one.tolist() for one in chosen)
-        for row, token, logp in zip(self._rows, tokens, logps, strict=True):
-            if row.done:
+        for sequence, token, logp in zip(self._sequences, tokens, logps, strict=True):
+            if sequence.done:
                 continue
-            self._grow(row, token, logp)
-            ended = row.mask[-1] and row.ids[-1] in self._ends
+            self._grow(sequence, token, logp)
+            ended = sequence.mask[-1] and sequence.ids[-1] in self._ends
             if ended or step == self._how.max_tokens - 1:
-                row.done = True
-                self._deliver(self._sample(row, truncated=not ended))
-        over = {draw for draw in {row.draw for row in self._rows if not row.done} if self._enough(draw)}
-        for row in self._rows:
-            row.done = row.done or row.draw in over
+                sequence.done = True
+                self._deliver(self._sample(sequence, truncated=not ended))
+        running = {sequence.draw for sequence in self._sequences if not sequence.done}
+        over = {draw for draw in running if self._enough(draw)}
+        for sequence in self._sequences:
+            sequence.done = sequence.done or sequence.draw in over
 
-    def _grow(self, row: _Row, token: int, logp: float) -> None:
+    def _grow(self, sequence: _Sequence, token: int, logp: float) -> None:
         self._owner.tokens += 1
-        if row.forced:
-            row.ids.append(row.forced.pop(0))
-            row.mask.append(False)
-            row.logps.append(float("nan"))
+        if sequence.forced:
+            sequence.ids.append(sequence.forced.pop(0))
+            sequence.mask.append(False)
+            sequence.logps.append(float("nan"))
             return
-        row.ids.append(token)
-        row.mask.append(True)
-        row.logps.append(logp)
+        sequence.ids.append(token)
+        sequence.mask.append(True)
+        sequence.logps.append(logp)
         if self._how.thinking is not None:
-            self._think(row, self._how.thinking.budget)
+            self._think(sequence, self._how.thinking.budget)
 
-    def _think(self, row: _Row, budget: int) -> None:
+    def _think(self, sequence: _Sequence, budget: int) -> None:
         """Track whether a sequence is thinking, by its last tokens, and force the end past the budget."""
         start, end, close = self._marks
-        if not row.thinking:
-            row.thinking = row.ids == start
-        elif row.ids[-len(end) :] == end:
-            row.thinking = False
-        if row.thinking and len(row.ids) >= budget:
-            row.thinking = False
-            row.forced = list(close)
+        if not sequence.thinking:
+            sequence.thinking = sequence.ids == start
+        elif sequence.ids[-len(end) :] == end:
+            sequence.thinking = False
+        if sequence.thinking and len(sequence.ids) >= budget:
+            sequence.thinking = False
+            sequence.forced = list(close)
 
     def _shrink(self) -> None:
-        places = [place for place, row in enumerate(self._rows) if not row.done]
+        places = [place for place, sequence in enumerate(self._sequences) if not sequence.done]
         index = torch.tensor(places, device=self._mask.device)
         self._cache.batch_select_indices(index)
         self._mask, self._keys = self._mask[index], self._keys[torch.tensor(places)]
-        self._rows = [self._rows[place] for place in places]
+        self._sequences = [self._sequences[place] for place in places]
 
     def _step(self) -> Tensor:
-        tokens = torch.tensor([[row.ids[-1]] for row in self._rows], device=self._mask.device)
+        tokens = torch.tensor([[sequence.ids[-1]] for sequence in self._sequences], device=self._mask.device)
         self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
         return self._policy.next_logits(tokens, self._mask, positions(self._mask)[:, -1:], self._cache)[0]
 
-    def _sample(self, row: _Row, *, truncated: bool) -> Sample:
-        text = self._policy.tokenizer.decode(row.ids, skip_special_tokens=True)
-        return Sample(row.draw, row.index, row.ids, row.mask, row.logps, text, truncated)
+    def _sample(self, sequence: _Sequence, *, truncated: bool) -> Sample:
+        text = self._policy.tokenizer.decode(sequence.ids, skip_special_tokens=True)
+        return Sample(sequence.draw, sequence.index, sequence.ids, sequence.mask, sequence.logps, text, truncated)
 
 
 def positions(mask: Tensor) -> Tensor:

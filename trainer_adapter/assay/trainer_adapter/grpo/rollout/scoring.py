@@ -89,7 +89,10 @@ class Scoring:
                 self._unsent = [one for one in self._unsent if one.draw != samples[0].draw]
 
     def enough(self, draw: int) -> bool:
-        """Return whether a group has all the verdicts that it needs, faults and outages not counted."""
+        """Return whether a group has the verdicts that it needs, so that its stragglers can be cancelled.
+
+        Only completions with a reward count. Always False if `extra` is 0: nothing is cancelled then.
+        """
         if not self._extra:
             return False
         self._collect()

@@ -25,7 +25,7 @@ from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough, Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import key
-from assay.trainer_adapter.grpo.run.config import Generator, Thinking
+from assay.trainer_adapter.grpo.run.config import GeneratorSettings, Thinking
 
 PLAIN = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
 WHOLE = {**PLAIN, "repetition_penalty": 1.0, "min_p": 0.0, "top_k": -1}
@@ -114,7 +114,7 @@ SYNCS: Mapping[str, tuple[Sequence[Call], str | None]] = {
 class ServerGenerator:
     """Samples completions on a server."""
 
-    def __init__(self, settings: Generator, policy: Policy, folder: Path, *, writes: bool = True) -> None:
+    def __init__(self, settings: GeneratorSettings, policy: Policy, folder: Path, *, writes: bool = True) -> None:
         """`folder`: where weights are written for the server, which must see it. `writes`: whether this rank writes."""
         self._settings, self._policy, self._folder, self._writes = settings, policy, folder, writes
         self._model = settings.model

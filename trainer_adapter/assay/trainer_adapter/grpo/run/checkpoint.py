@@ -22,7 +22,7 @@ FOLDER = "checkpoints"
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """Position of a run: steps done, prompts drawn, and the fingerprint of the configuration that must resume it."""
 
     step: int
@@ -31,17 +31,17 @@ class Place:
     seconds: float = 0.0
 
 
-def save(out: Path, place: Place, policy: Policy, optimizer: Any, *, keep: int) -> Path:
+def save(out: Path, position: Position, policy: Policy, optimizer: Any, *, keep: int) -> Path:
     """Write a checkpoint, and delete all but the last `keep`."""
     from safetensors.torch import save_file
 
-    target = out / FOLDER / f"step-{place.step:06d}"
+    target = out / FOLDER / f"step-{position.step:06d}"
     draft = target.with_name(target.name + ".draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     policy.save(draft)
     save_file(_flat(optimizer), draft / "optimizer.safetensors")
-    (draft / "place.json").write_text(json.dumps(asdict(place)))
+    (draft / "place.json").write_text(json.dumps(asdict(position)))
     shutil.rmtree(target, ignore_errors=True)
     os.rename(draft, target)
     for old in list_all(out)[:-keep]:
@@ -54,16 +54,16 @@ def list_all(out: Path) -> list[Path]:
     return sorted(path for path in (out / FOLDER).glob("step-*") if path.suffix != ".draft" and path.is_dir())
 
 
-def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -> Place:
+def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -> Position:
     """Load a checkpoint. Raises ConfigurationError if it belongs to another configuration."""
     from safetensors.torch import load_file
 
-    place = Place(**json.loads((folder / "place.json").read_text()))
-    if place.fingerprint != fingerprint:
+    position = Position(**json.loads((folder / "place.json").read_text()))
+    if position.fingerprint != fingerprint:
         raise ConfigurationError(f"{folder}: made under another configuration; use another --out, or the same file")
     policy.restore(folder)
     _unflat(optimizer, load_file(folder / "optimizer.safetensors"))
-    return place
+    return position
 
 
 def _flat(optimizer: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """The configuration of a training run, as in its TOML file, validated before anything is loaded.
 
-Sampling is from the policy itself: `top_p = 1`, `top_k = 0`, and the temperature is the one that the
-loss divides logits by. Other settings would make the loss use the ratio of two other distributions and are refused.
-Unknown keys are refused. Units are in the names. `docs/train.md` lists every key.
+Sampling is from the policy itself: `top_p = 1`, `top_k = 0`, and the loss divides logits by the same temperature. With
+other values, the sampled distribution would not be the one whose log-probs the loss uses, so they are refused.
+Unknown keys are refused. Units are in the names. `docs/train.md` lists every key (`tests/grpo/test_config.py` checks
+that).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Model(Section):
     dtype: Literal["float32", "bfloat16"] = "float32"
     lora: Lora | None = None
     gradient_checkpointing: bool = False
-    reference: str | None = Field(None, description="Path of the reference; default: the policy as it starts.")
+    reference: str | None = Field(None, description="Path of the reference model; default: the policy as it starts.")
     device: str = "auto"
     backend: Backend = "auto"
 
@@ -108,8 +109,12 @@ class Rollout(Section):
         return self
 
 
-class Generator(Section):
-    """Where completions are sampled: in this process (`local`), or on a server. `logprobs`: the kind of a server's."""
+class GeneratorSettings(Section):
+    """Where completions are sampled: in this process (`local`), or on a server.
+
+    `logprobs`: which log-probs the server returns: of the sampled distribution (`processed`), of the model at
+    temperature 1 (`raw`), or none.
+    """
 
     kind: Literal["local", "openai", "vllm", "sglang"] = "local"
     url: str = "http://127.0.0.1:8000"
@@ -122,7 +127,7 @@ class Generator(Section):
 
 
 class Algorithm(Section):
-    """A preset by name; every further key overrides a field of it."""
+    """A loss preset by name. Keys that are None by default override a field of the preset; the others are settings."""
 
     name: str = "dapo"
     advantage: Kind | None = None
@@ -234,7 +239,7 @@ class Run(Section):
     data: Data
     reward: Reward
     rollout: Rollout
-    generator: Generator = Generator()
+    generator: GeneratorSettings = GeneratorSettings()
     algorithm: Algorithm = Algorithm()
     optimizer: Optimizer = Optimizer()
     eval: Eval = Eval()

@@ -77,10 +77,12 @@ class Evaluator:
 
 @dataclass
 class Alarm:
-    """Detects that training reward is above that of the best evaluation while the evaluation is below it.
+    """Detects reward hacking: the training reward rises while the held-out evaluation falls.
 
-    Below means by more than `drop` and by more than three standard errors of the two proportions. The reward
-    of an evaluation is the mean of the last steps before it; of one before the first step, of the first steps after.
+    Both are compared with the best evaluation so far. The alarm is raised if the evaluation is below the best one by
+    more than `drop` and by more than three standard errors of the two proportions, while the training reward is above
+    the one at the best evaluation. The training reward at an evaluation is the mean over the last steps before it; for
+    an evaluation before the first step, over the first steps after it.
     """
 
     drop: float
@@ -91,7 +93,7 @@ class Alarm:
     def look(self, evaluation: float, *, samples: float, first: float | None, last: float | None) -> bool:
         """Record an evaluation and return whether the alarm is raised.
 
-        `first`, `last`: mean training reward of the first and last steps since the previous one.
+        `first`, `last`: mean training reward of the first and last steps since the previous evaluation, or None.
         """
         if self.best is not None and self.best_reward is None:
             self.best_reward = first

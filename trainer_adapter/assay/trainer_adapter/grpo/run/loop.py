@@ -68,11 +68,11 @@ class Training:
         self._evaluator = self._make_evaluator()
         self._alarm = Alarm(run.eval.alarm_drop)
         self._since: list[float] = []
-        self._place = self._start(resume)
-        self._spent = self._place.seconds
+        self._position = self._start(resume)
+        self._spent = self._position.seconds
         self._ungraded = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
-        self._records = Records(out, after=self._place.step or -1) if self._ranks.first else None
+        self._records = Records(out, after=self._position.step or -1) if self._ranks.first else None
         if train.skipped:
             self._watch.note(
                 f"{train.skipped} prompts are longer than {run.data.max_prompt_tokens} tokens and left out"
@@ -88,24 +88,24 @@ class Training:
         generator = self._generator if current else LocalGenerator(self.policy, batch=self.run.generator.batch)
         return Evaluator(self.run, held_out, generator, self._sample_scorer, self._ranks)
 
-    def _start(self, resume: bool) -> checkpoint.Place:
+    def _start(self, resume: bool) -> checkpoint.Position:
         """Return the position to continue from. Create the folder; refuse one that holds another run."""
         found = checkpoint.list_all(self.out)
         if resume and found:
-            place = checkpoint.restore(
+            position = checkpoint.restore(
                 found[-1], self.policy, self.learner.optimizer, fingerprint=fingerprint(self.run)
             )
-            self._replay(place.step)
-            self._generator.sync(place.step)
+            self._replay(position.step)
+            self._generator.sync(position.step)
             self._ranks.barrier()  # the first rank cuts the files that all have read
-            return place
+            return position
         if not resume and (self.out / METRICS).exists():
             raise ConfigurationError(f"{self.out} holds a run: --resume goes on with it, another --out starts anew")
         if self._ranks.first:
             self.out.mkdir(parents=True, exist_ok=True)
             (self.out / "config.json").write_text(public(self.run))
         self._ranks.barrier()
-        return checkpoint.Place(0, 0, fingerprint(self.run))
+        return checkpoint.Position(0, 0, fingerprint(self.run))
 
     def _replay(self, step: int) -> None:
         """Restore the alarm's state after `step` steps: the evaluations, and the rewards since the last one."""
@@ -113,12 +113,12 @@ class Training:
         for line in read_lines(self.out / EVALS):
             if line["step"] <= step:
                 seen = line["step"]
-                self._looks(line)
+                self._update_alarm(line)
         rewards = [line["reward_mean"] for line in read_lines(self.out / METRICS) if seen < line["step"] <= step]
         self._since = [reward for reward in rewards if reward is not None]
 
-    def _looks(self, line: Mapping[str, Any]) -> bool:
-        """Return whether the alarm is raised at an evaluation; one without verdicts is ignored."""
+    def _update_alarm(self, line: Mapping[str, Any]) -> bool:
+        """Pass an evaluation to the alarm and return whether it is raised; one without verdicts is ignored."""
         value = line[self._judged]
         return value is not None and self._alarm.look(
             value, samples=line["samples"], first=line["reward_first"], last=line["reward_last"]
@@ -132,9 +132,9 @@ class Training:
     def train(self) -> Path:
         """Run the remaining steps; return the folder of the run."""
         try:
-            if self._place.step == 0:
+            if self._position.step == 0:
                 self._evaluate(0)
-            for step in range(self._place.step + 1, self.run.steps + 1):
+            for step in range(self._position.step + 1, self.run.steps + 1):
                 self._step(step)
             if self._ranks.first:
                 write_report(self.out)
@@ -147,13 +147,13 @@ class Training:
 
     def _step(self, step: int) -> None:
         start, sampled = time.monotonic(), self._generator.tokens
-        done = self._collector.collect(step, self._place.cursor)
+        done = self._collector.collect(step, self._position.cursor)
         collected = time.monotonic()
         updated = self._update(done, step)
         self._generator.sync(step)
         end = time.monotonic()
         self._spent += end - start
-        self._place = checkpoint.Place(step, done.cursor, self._place.fingerprint, self._spent)
+        self._position = checkpoint.Position(step, done.cursor, self._position.fingerprint, self._spent)
         times = {"update_s": end - collected, "step_s": end - start}
         self._record(step, done, updated, sampled, times)
         last = step == self.run.steps
@@ -207,7 +207,7 @@ class Training:
         first, last = (sum(end) / len(end) if end else None for end in ends)
         self._since = []
         line = finite({"step": step, **figures, "reward_first": first, "reward_last": last})
-        alarm = line["alarm"] = self._looks(line)
+        alarm = line["alarm"] = self._update_alarm(line)
         if self._records is not None:
             self._records.evaluation(line)
         self._watch.evaluation(line)
@@ -216,7 +216,9 @@ class Training:
 
     def _save(self) -> None:
         if self._ranks.first:
-            checkpoint.save(self.out, self._place, self.policy, self.learner.optimizer, keep=self.run.checkpoint.keep)
+            checkpoint.save(
+                self.out, self._position, self.policy, self.learner.optimizer, keep=self.run.checkpoint.keep
+            )
             write_report(self.out)
         self._ranks.barrier()
 
@@ -239,7 +241,11 @@ def public(run: Run) -> str:
 
 
 def fingerprint(run: Run) -> str:
-    """Return a digest of what must not change between a checkpoint and its resume: not paths, URLs and intervals."""
+    """Return a digest of the configuration that a resumed run must share with its checkpoint.
+
+    Excluded is what does not change the numbers: paths, URLs, API keys, timeouts, the outage policy, the device,
+    threads, and the tables `checkpoint` and `prepare`.
+    """
     table = run.model_dump(mode="json")
     for section, names in {
         "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),

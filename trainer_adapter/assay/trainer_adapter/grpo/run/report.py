@@ -21,7 +21,7 @@ CHARTS: Sequence[tuple[str, Sequence[str]]] = (
     ("Completion length, tokens", ("length_mean",)),
     ("Truncated, no verdict", ("truncated", "row_faults", "outages")),
     ("Entropy", ("entropy",)),
-    ("KL to the reference", ("kl",)),
+    ("KL to the reference model", ("kl",)),
     ("KL to the rollout policy", ("kl_rollout",)),
     ("Effective sample size", ("ess_token", "ess_sequence")),
     ("Clipped, work saved", ("clipped", "work_saved")),

@@ -1,11 +1,12 @@
 """One step's update: advantages, weights, micro-batches, gradients, AdamW.
 
 A sample whose advantage is 0 and that carries no KL does not enter the training forward: without dropout it cannot
-move a parameter. It stays in the denominators that the papers give it (`denominator = all`). Where one update is made
-of a batch, ratios are 1 by construction. With several updates, a correction for the generator, or KL in the reward,
-old log-probs are computed first, once; with beta > 0 those of the reference policy too; both for every sample, whether
-it trains or not. Dropout (LoRA's) is on in these passes too: ratios then hold its noise, and what is left out changes
-the masks of the rest. A gradient that is not finite skips the update, which is counted and in no other figure.
+move a parameter. It stays in the denominators that the papers give it (`denominator = all`). If a batch gets a single
+update, ratios are 1 by construction. With several updates, a correction for the generator, or KL in the reward, old
+log-probs are computed first, once, and with beta > 0 also those of the reference model; both for every sample, whether
+it trains or not. LoRA's dropout is on in these passes too: ratios then contain its noise, and leaving samples out
+changes the dropout masks of the others. An update whose gradient is not finite is skipped and counted; it is in no
+other figure.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from assay.trainer_adapter.grpo.objective.advantages import Advantages, group_ad
 from assay.trainer_adapter.grpo.objective.batch import Batch, Entry, micro_batches
 from assay.trainer_adapter.grpo.objective.correction import Ess, rollout_correction
 from assay.trainer_adapter.grpo.objective.losses import LossInputs, kl_in_reward
-from assay.trainer_adapter.grpo.objective.segments import offsets_of, segment_sum, spread
+from assay.trainer_adapter.grpo.objective.segments import offsets_of, per_token, segment_sum
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.collect import rewards_of
@@ -81,14 +82,14 @@ class Learner:
         parts = self._minibatches(groups, entries)
         for epoch in range(self._run.optimizer.epochs):
             for part in parts:
-                self._one(part, done, first=epoch == 0)
-        self._sum(done)
+                self._minibatch_step(part, done, first=epoch == 0)
+        self._reduce(done)
         return done
 
     # --- before the update ---------------------------------------------------------------------
 
     def _recompute(self, entries: list[Entry]) -> None:
-        """Set old and reference log-probs of the entries, where they are needed before the first gradient."""
+        """Set the log-probs of the old policy and of the reference model where the first update needs them."""
         in_reward = self._reference is not None and self.preset.kl_in == "reward"
         if self._updates > 1 or self._run.algorithm.correction != "none" or in_reward:
             for entry, logps in self._logps(entries, self.policy):
@@ -166,7 +167,7 @@ class Learner:
 
     # --- the update ----------------------------------------------------------------------------
 
-    def _one(self, entries: list[Entry], done: Updated, *, first: bool) -> None:
+    def _minibatch_step(self, entries: list[Entry], done: Updated, *, first: bool) -> None:
         """Make one optimizer step."""
         whole = self._totals(entries)
         active = [entry for entry in entries if entry.keep or entry.kl]
@@ -183,7 +184,7 @@ class Learner:
             inputs, missing = self._inputs(batch, whole)
             loss, stats = self.policy.loss(batch, inputs, self.preset.loss, temperature=self._run.rollout.temperature)
             loss.backward()
-            self._count(sums, batch, loss, stats, missing)
+            self._add_stats(sums, batch, loss, stats, missing)
         if self._step(done):
             done.sums = {name: value + sums[name] for name, value in done.sums.items()}
 
@@ -219,14 +220,14 @@ class Learner:
         inputs = LossInputs(
             batch.offsets,
             old if self._updates > 1 else None,  # one update: the ratio is 1 by construction
-            spread(batch.advantages, batch.offsets),
+            per_token(batch.advantages, batch.offsets),
             weights.w_pg,
             weights.w_kl,
             batch.ref_logps if self._in_loss > 0 else None,
         )
         return inputs, missing
 
-    def _count(self, sums: dict[str, float], batch: Batch, loss: Tensor, stats: Any, missing: int) -> None:
+    def _add_stats(self, sums: dict[str, float], batch: Batch, loss: Tensor, stats: Any, missing: int) -> None:
         """Add the sums of this micro-batch, over the tokens that were computed."""
         seen = stats.seen
         known = seen & ~batch.rollout.isnan()
@@ -263,7 +264,7 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         return moves
 
-    def _sum(self, done: Updated) -> None:
+    def _reduce(self, done: Updated) -> None:
         """Sum the counts over all ranks."""
         counts = ("sequences", "sequences_computed", "tokens", "tokens_computed")
         local = [*done.sums.values(), *(float(getattr(done, name)) for name in counts)]

@@ -1,4 +1,4 @@
-"""The engine's side of the forkserver: orders lanes, receives their births and deaths, restarts it if it dies.
+"""The engine's side of the forkserver: orders lanes, receives their starts and ends, restarts it if it dies.
 
 The forkserver is started by exec with a bare environment, never forked from the front; nothing of the
 caller's main module runs in it.
@@ -17,11 +17,11 @@ import msgspec
 
 from assay.service.engine.errors import EngineUnavailable
 from assay.service.engine.protocol import LaneOptions
-from assay.service.engine.workers.forkserver import MESSAGE, Born, Died, Order
+from assay.service.engine.workers.forkserver import MESSAGE, Ended, Order, Started
 
-OnBorn = Callable[[int, int, int], None]
+OnStarted = Callable[[int, int, int], None]
 """(lane number, pid, pidfd)"""
-OnDied = Callable[[int, int], None]
+OnEnded = Callable[[int, int], None]
 """(pid, wait status)"""
 
 # No gmpy2: a GMP call cannot be interrupted and can abort. A fixed hash seed keeps verdicts deterministic.
@@ -36,15 +36,17 @@ _ENVIRONMENT = {
 _KEPT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 
 
-class Nursery:
+class ForkserverClient:
     """Owns the forkserver process and restarts it."""
 
-    def __init__(self, *, on_born: OnBorn, on_died: OnDied, on_gone: Callable[[], None], warm: Sequence[str]) -> None:
-        self._on_born, self._on_died, self._on_gone = on_born, on_died, on_gone
+    def __init__(
+        self, *, on_started: OnStarted, on_ended: OnEnded, on_gone: Callable[[], None], warm: Sequence[str]
+    ) -> None:
+        self._on_started, self._on_ended, self._on_gone = on_started, on_ended, on_gone
         self._warm = list(warm)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._news = msgspec.msgpack.Decoder(Born | Died)
+        self._events = msgspec.msgpack.Decoder(Started | Ended)
 
     @property
     def pid(self) -> int | None:
@@ -53,22 +55,22 @@ class Nursery:
 
     def start(self) -> None:
         """Start the forkserver. Raises EngineUnavailable."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        engine_end, forkserver_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = _ENVIRONMENT | {name: os.environ[name] for name in _KEPT if name in os.environ}
-        command = [sys.executable, "-P", "-m", "assay.service.engine.workers.forkserver", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "assay.service.engine.workers.forkserver", str(forkserver_end.fileno())]
         try:
             self._process = subprocess.Popen(
-                command + self._warm, env=environment, pass_fds=[theirs.fileno()],
+                command + self._warm, env=environment, pass_fds=[forkserver_end.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            ours.close()
+            engine_end.close()
             raise EngineUnavailable(f"the forkserver cannot be started: {error}") from error
         finally:
-            theirs.close()
-        ours.setblocking(False)
-        self._control = ours
-        asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
+            forkserver_end.close()
+        engine_end.setblocking(False)
+        self._control = engine_end
+        asyncio.get_running_loop().add_reader(engine_end.fileno(), self._on_message)
 
     def order(self, options: LaneOptions, *, stuck_s: float, fds: Sequence[int]) -> None:
         """Order a lane; `fds` are its socket, its page and, for a sandbox lane, its channel."""
@@ -76,7 +78,7 @@ class Nursery:
         message = msgspec.msgpack.encode(Order(options, stuck_s))
         socket.send_fds(self._control, [message], list(fds))
 
-    def _hear(self) -> None:
+    def _on_message(self) -> None:
         assert self._control is not None
         while True:
             try:
@@ -88,11 +90,11 @@ class Nursery:
             if not message:
                 self._lost()
                 return
-            news = self._news.decode(message)
-            if isinstance(news, Born):
-                self._on_born(news.number, news.pid, fds[0])
+            event = self._events.decode(message)
+            if isinstance(event, Started):
+                self._on_started(event.number, event.pid, fds[0])
             else:
-                self._on_died(news.pid, news.status)
+                self._on_ended(event.pid, event.status)
 
     def _lost(self) -> None:
         self.stop()
