@@ -163,7 +163,8 @@ def marker_answer(text: str, marker: Marker) -> Found:
     stop = text[end : end + 1] if end < line_end else ""
     clean = strip_markdown(text[marker.end : end])
     clean = _LOOSE_LEAD.sub("", clean) if clean[:1] in "*_`" else clean
-    clean = clean.rstrip("*_`")
+    # The marker may stand in a group: `\text{The answer is } 42`.
+    clean = clean.rstrip("*_`").removeprefix("}").lstrip()
     clean = strip_remark(_drop_stops(clean))
     return Found(_drop_stops(clean), marker.end, end, stop)
 

@@ -31,7 +31,6 @@ class Given:
             self._numbers = _numbers(self._prompt[-_LONGEST:])
         return _value(match.group()) in self._numbers
 
-
     def asks_negated(self, verb: str) -> bool:
         """Whether a question of the prompt negates `verb`: `How many eggs won't he be able to place?`"""
         if not self._prompt or len(verb) < 3:
