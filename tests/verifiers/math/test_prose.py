@@ -97,6 +97,41 @@ def test_the_prompt_settles_no_alternative_and_no_list() -> None:
         assert _scored("120", statement, prompt=SOLD).reward == 0.0
 
 
+@pytest.mark.parametrize(
+    ("question", "statement", "right"),
+    [
+        ("How many eggs won't he be able to place?", "He won't be able to place 16 eggs.", True),
+        ("How many cakes did she not sell?", "She did not sell 16 cakes.", True),
+        ("How many eggs can he place?", "He won't be able to place 16 eggs.", False),
+        ("How many cakes did she not sell?", "She did not bake 16 cakes.", False),
+        ("Which number is not a square?", "It is not 16.", False),
+        ("She did not sell all. How many did she sell?", "She did not sell 16 cakes.", False),
+    ],
+)
+def test_a_negated_verb_asserts_its_object_only_where_the_question_negates_it(
+    question: str, statement: str, right: bool
+) -> None:
+    assert (_scored("16", statement, prompt=question).reward == 1.0) is right
+    assert _scored("16", statement).reward == 0.0
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("There are 5! ways.", "120"),
+        ("There are 5!.", "120"),
+        ("So the number of orders is 5!, as they differ.", "120"),
+        ("It equals 3! + 5!", "126"),
+        ("So we get $5!$", "120"),
+        ("There are 5!/3! ways", "20"),
+        ("The total is 5!", "5"),
+    ],
+)
+def test_an_exclamation_mark_is_a_factorial_unless_it_ends_the_statement(statement: str, value: str) -> None:
+    assert auto(value, statement)
+    assert not auto("5" if value != "5" else "120", statement)
+
+
 def test_lenient_takes_the_main_clause_of_what_stays_ambiguous() -> None:
     statement = "40 bakers made 120 cakes."
     assert _scored("120", statement).reason == "hedged"

@@ -72,6 +72,8 @@ CHANGING_REMARK = re.compile(
 _BRACKETS = {")": "(", "]": "[", "）": "（", "】": "【"}
 
 
+# A bracket behind one of these is mathematics.
+_SIZED = re.compile(r"\\(?:left|[bB]igg?l?)\Z")
 _FINAL = "." + STOPS[3:]
 
 
@@ -161,7 +163,8 @@ def marker_answer(text: str, marker: Marker) -> Found:
     stop = text[end : end + 1] if end < line_end else ""
     clean = strip_markdown(text[marker.end : end])
     clean = _LOOSE_LEAD.sub("", clean) if clean[:1] in "*_`" else clean
-    clean = clean.rstrip("*_`")
+    # The marker may stand in a group: `\text{The answer is } 42`.
+    clean = clean.rstrip("*_`").removeprefix("}").lstrip()
     clean = strip_remark(_drop_stops(clean))
     return Found(_drop_stops(clean), marker.end, end, stop)
 
@@ -184,7 +187,7 @@ def strip_remark(text: str) -> str:
         return text
     start = _opening(text, opening)
     before = text[:start].rstrip()
-    if start <= 0 or not before or not _is_remark(text[start + 1 : -1]):
+    if start <= 0 or not before or _SIZED.search(before) or not _is_remark(text[start + 1 : -1]):
         return text
     return before
 
@@ -199,7 +202,7 @@ def _opening(text: str, opening: str) -> int:
 
 
 def _is_remark(content: str) -> bool:
-    if CHANGING_REMARK.search(content):
+    if CHANGING_REMARK.search(content) or "\\begin{" in content:
         return False
     words = _REMARK_WORD.findall(content)
     return any(word.casefold() not in _MATH_WORDS for word in words)

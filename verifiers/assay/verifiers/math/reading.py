@@ -12,6 +12,7 @@ from functools import cached_property
 
 from assay.verifiers.extract.found import words
 from assay.verifiers.math.answer import announcing
+from assay.verifiers.math.answer.escapes import single_escapes
 from assay.verifiers.math.equality.exact import NoValue
 from assay.verifiers.math.equality.scalar import Scalar
 from assay.verifiers.math.syntax import units
@@ -69,7 +70,16 @@ class Reading:
 
 
 def read(text: str) -> Reading:
-    """Read an answer."""
+    r"""Read an answer, with single backslashes if it doubles those of its commands (`\\frac12`) and is read so."""
+    single = single_escapes(text)
+    if single:
+        reading = _read(single)
+        if not isinstance(reading.value, Opaque):
+            return Reading(text, reading.tokens, reading.value, reading.tree)
+    return _read(text)
+
+
+def _read(text: str) -> Reading:
     bare = text.strip()
     if _PLAIN.fullmatch(bare):
         return _plain(text, bare)

@@ -11,7 +11,7 @@ import re
 from assay.verifiers.math.answer import vocabulary
 from assay.verifiers.math.answer.claim import Claim, Rank
 from assay.verifiers.math.answer.clauses import subordinate_marks
-from assay.verifiers.math.answer.compounds import concluded, joined
+from assay.verifiers.math.answer.compounds import concluded, joined, summed
 from assay.verifiers.math.answer.labels import is_label, is_named
 from assay.verifiers.math.answer.measures import measured
 from assay.verifiers.math.answer.neighbours import left_of, right_of, word_at
@@ -32,7 +32,7 @@ def claims_of(pieces: list[Piece]) -> list[Claim]:
         fronted = bool(claims) and clauses[claims[-1].place] and not clauses[index]
         claims.append(claim if fronted else _coordinated(pieces, claims, claim))
     claims = concluded(pieces, claims)
-    return joined(pieces, claims)
+    return summed(pieces, joined(pieces, claims))
 
 
 def _claim(pieces: list[Piece], index: int, earlier: list[Claim], *, subordinate: bool) -> Claim:

@@ -49,6 +49,25 @@ def joined(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
     return [c._replace(rank=max(c.rank, Rank.ADJUNCT)) if c.place in ranged else c for c in marked]
 
 
+def summed(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
+    """`from 10 to 3, a drop of 7`: what an apposition sums up is context, where it is two values or more."""
+    if len(claims) < 3 or not _is_summary(left_of(pieces, claims[-1].place), pieces, claims[-1]):
+        return claims
+    earlier = claims[:-1]
+    ranged = sum(claim.fault == "joined" for claim in earlier)
+    plain = sum(claim.rank == Rank.MAIN and not claim.fault for claim in earlier)
+    if max(ranged, plain) < 2 or any(claim.fault not in ("", "joined") for claim in earlier):
+        return claims
+    return [*(claim._replace(rank=Rank.CONTEXT) for claim in earlier), claims[-1]._replace(rank=Rank.MAIN)]
+
+
+def _is_summary(left: list[str], pieces: list[Piece], claim: Claim) -> bool:
+    """Whether a value stands behind a comma and `a total of`, `an overall rise of`."""
+    if not 3 <= len(left) <= 4 or left[-1] != "of" or left[0] not in ("a", "an", "the"):
+        return False
+    return left[-2] in vocabulary.SUMMARIES and pieces[claim.place - len(left) - 1].text in (",", "—", "–")
+
+
 def _is_compound(pieces: list[Piece], one: Claim, other: Claim) -> bool:
     between = [piece.text for piece in pieces[one.place + 1 : other.place]]
     if not between:

@@ -11,6 +11,8 @@ from assay.verifiers.math.answer.vocabulary import NUMBER_WORDS
 _NUMBER = re.compile(r"\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?")
 _WORD = re.compile(r"[a-z]+")
 _LONGEST = 8_000
+_NEGATION = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
+_QUESTION = re.compile(r"[^.!?]*\?")
 
 
 class Given:
@@ -28,6 +30,14 @@ class Given:
         if self._numbers is None:
             self._numbers = _numbers(self._prompt[-_LONGEST:])
         return _value(match.group()) in self._numbers
+
+    def asks_negated(self, verb: str) -> bool:
+        """Whether a question of the prompt negates `verb`: `How many eggs won't he be able to place?`"""
+        if not self._prompt or len(verb) < 3:
+            return False
+        prompt = self._prompt[-_LONGEST:].replace("’", "'").lower()
+        questions = [question for question in _QUESTION.findall(prompt) if _NEGATION.search(question)]
+        return any(verb in _WORD.findall(question) for question in questions)
 
 
 def given(candidate: Candidate) -> Given:

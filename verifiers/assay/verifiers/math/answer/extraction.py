@@ -24,6 +24,7 @@ from assay.verifiers.extract import (
     sentence_end,
 )
 from assay.verifiers.math.answer.context import Given
+from assay.verifiers.math.answer.escapes import unescaped
 from assay.verifiers.math.answer.prose import asserted
 from assay.verifiers.math.answer.statements import Statement, cleaned, last_statement, without_end_tokens
 
@@ -60,7 +61,17 @@ class Extraction(NamedTuple):
 
 def extract(text: str, policy: str, context: Given = NOTHING_GIVEN, *, lenient: bool = False) -> Extraction:
     """The answer in `text` (thinking left out) under `policy`. Never raises."""
-    text = without_end_tokens(text)
+    plain = unescaped(text)
+    extraction = _extract(without_end_tokens(plain.text), policy, context, lenient=lenient)
+    found = extraction.found
+    if found is None or not plain.removed:
+        return extraction
+    there = found._replace(start=plain.original(found.start), end=plain.original(found.end))
+    return extraction._replace(found=there)
+
+
+def _extract(text: str, policy: str, context: Given, *, lenient: bool) -> Extraction:
+    """The answer in a text with single escapes."""
     if policy != "final_line" and ("\\boxed" in text or "\\fbox" in text):
         boxed = _only_box(text) or _boxed(text, find_boxes(text))
         if boxed is not None or policy == "boxed_last":

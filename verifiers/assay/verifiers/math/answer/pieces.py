@@ -19,6 +19,8 @@ _OPERATORS = words("+ - − – * ** / ^ _ = == < > <= >= != ≤ ≥ ≠ ± ∓ 
 _MINUS = frozenset("-−–")
 _OPENING_SIGNS = _MINUS | frozenset(("+", "±", "<", ">", "<=", ">=", "≤", "≥", "≠", "!=", "|", "~", "≈"))
 """Signs that may begin a value."""
+_FACTORIAL_BEFORE = frozenset(".,;:)]")
+"""Signs that do not follow an exclamation."""
 _BINDING = frozenset("+*/^_=<>≤≥≠±×·÷∈∪∩|") | {"<=", ">=", "!=", "==", "**"}
 """Beside one of these a letter is a symbol."""
 _MATH_WORDS = frozenset(tables.FUNCTIONS) | frozenset(tables.ASCII_CONSTANTS) | tables.ASCII_GREEK
@@ -65,7 +67,7 @@ class _Reader:
         self.worded = [i for i, token in enumerate(self.tokens) if self.is_prose_word(i)]
         self.pieces: list[Piece] = []
         self.closings: list[int] = []
-        self.before_span = ""
+        self.factorial = False
 
     def read(self) -> list[Piece]:
         """All pieces."""
@@ -182,7 +184,7 @@ class _Reader:
 
     # --- one value -----------------------------------------------------------------------------------------
     def value(self, index: int) -> int:
-        first = index
+        first, self.factorial = index, False
         index = self.atom(index)
         while index < len(self.tokens):
             following = self.joined(index)
@@ -209,7 +211,10 @@ class _Reader:
             return index + 1
         if token.kind == "mark" and not token.spaced:
             return index + 1
-        if token.text in ("%", "°", "℃", "℉") or (token.text == "!" and not token.spaced and self.continues(index)):
+        if token.text in ("%", "°", "℃", "℉"):
+            return index + 1
+        if token.text == "!" and not token.spaced and self.is_factorial(index):
+            self.factorial = True
             return index + 1
         if self.is_times(index) or token.text in _OPERATORS or self.is_ratio(index):
             return self.after_operator(index)
@@ -218,8 +223,17 @@ class _Reader:
             return self.beside(index)
         return self.mixed(index)
 
-    def continues(self, index: int) -> bool:
-        return self.at(index + 1).text in _OPERATORS | {"!", ")", "]"} or self.at(index + 1).kind == "num"
+    def is_factorial(self, index: int) -> bool:
+        """Whether `!` behind a number is a factorial: the sentence goes on, or the value holds one already.
+
+        At the end of a statement it exclaims: `The total is 7!`.
+        """
+        while self.at(index).text == "!":
+            index += 1
+        after = self.at(index)
+        if after.kind == "word":
+            return self.factorial or after.text[0].islower()
+        return self.factorial or after.kind == "num" or after.text in _OPERATORS | _FACTORIAL_BEFORE
 
     def is_ratio(self, index: int) -> bool:
         token, after = self.at(index), self.at(index + 1)

@@ -43,7 +43,7 @@ def asserted(statement: str, given: Given, *, lenient: bool) -> Assertion:
         return _letter(pieces)
     if is_doubted(spoken) or _may_doubts(said):
         return Assertion(reason="hedged")
-    found = _decide(pieces, claims, given, lenient=lenient)
+    found = _decide(pieces, _as_asked(pieces, claims, given), given, lenient=lenient)
     if found is None or _remark_changes(pieces, found):
         return Assertion(reason="hedged")
     return found
@@ -117,6 +117,21 @@ def _decide(pieces: list[Piece], claims: list[Claim], given: Given, *, lenient: 
     return _assertion(pieces, _main(pieces, left)) if lenient else None
 
 
+def _as_asked(pieces: list[Piece], claims: list[Claim], given: Given) -> list[Claim]:
+    """`He won't be able to place 16 eggs` answers the question how many he won't be able to place.
+
+    Without such a question it may also say that 16 is not the number that he can place: the value stays denied.
+    """
+    return [
+        claim._replace(fault="")
+        if claim.fault == "denied"
+        and vocabulary.DENIED_VERB.search(" ".join(left := left_of(pieces, claim.place)))
+        and given.asks_negated(left[-1])
+        else claim
+        for claim in claims
+    ]
+
+
 def _is_conditional(pieces: list[Piece], claim: Claim) -> bool:
     """Whether the value stands in a condition: `if it were 5`."""
     return claim.rank != Rank.MAIN and bool({"if", "unless", "whether"} & set(left_of(pieces, claim.place)))
@@ -127,14 +142,16 @@ def _without_subject(pieces: list[Piece], claims: list[Claim]) -> list[Claim]:
     last = claims[-1]
     if last.fault or not last.predicative:
         return claims
-    kept = [claim for claim in claims[:-1] if _clause_begins(pieces, claim.end, last.place)]
-    return [*kept, last]
+    begin = _last_clause(pieces, last.place)
+    return [*(claim for claim in claims[:-1] if claim.end <= begin), last]
 
 
-def _clause_begins(pieces: list[Piece], start: int, stop: int) -> bool:
-    """Whether a conjunction between two claims begins a clause rather than joins two values."""
-    between = pieces[start : stop + 1]
-    return any(a.text in vocabulary.CONJUNCTIONS and b.kind != "value" for a, b in itertools.pairwise(between))
+def _last_clause(pieces: list[Piece], stop: int) -> int:
+    """Index of the last conjunction before `stop` that begins a clause rather than joins two values; -1 if none."""
+    for index in range(stop - 1, -1, -1):
+        if pieces[index].text in vocabulary.CONJUNCTIONS and pieces[index + 1].kind != "value":
+            return index
+    return -1
 
 
 def _without_calculated(claims: list[Claim]) -> list[Claim]:

@@ -83,6 +83,8 @@ DENIED = re.compile(
     r"(?:(?!\b(?:is|are|was|were|equals|=)\b)[^,;:=])*$"
 )
 """A negation whose verb takes the value: no other copula stands between them."""
+DENIED_VERB = re.compile(r"(?:\b(?:not|cannot|never)|n't)(?: be able to| yet| ever| get to| have to)? [a-z]+\Z")
+"""A negated verb whose object follows."""
 SIGNED = re.compile(r"\b(?:minus|negative)(?:\s+(?:the|a|an))*\s*$")
 LABELS = words(
     """
@@ -196,6 +198,13 @@ TOTALS = words(
     maximum minimum
     """
 )
+SUMMARIES = TOTALS | words(
+    """
+    drop fall decrease reduction decline rise increase gain growth change saving savings discount raise gap
+    improvement
+    """
+)
+"""Nouns of an apposition that says what the values before it come to."""
 CONCLUDING = words(
     """
     so thus hence therefore meaning leaving giving making totaling totalling yielding

@@ -48,6 +48,8 @@ class Evaluator:
         self.literal = 0
         """Bits that sums, angles and exponents may have cost the result."""
         self.bound: dict[str, Number] = {}
+        self.symbols: dict[tuple[str, int], Number] = {}
+        """Values of symbols already asked for, by name and precision: drawing one costs more than a product."""
 
     def value(self, node: Node) -> Number:
         """The value of `node`."""
@@ -77,7 +79,10 @@ class Evaluator:
             return self.bound[name]
         if self.point is None:
             raise NotNumeric
-        return self.point(name)
+        key = name, CONTEXT.prec
+        if key not in self.symbols:
+            self.symbols[key] = self.point(name)
+        return self.symbols[key]
 
     def _noted(self, value: Number) -> Number:
         """Record the magnitude, drop a negligible part of a complex number, refuse what is not finite."""
