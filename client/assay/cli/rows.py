@@ -46,7 +46,7 @@ class Row:
         return 0 if self.done_line is not None else len(self.text)
 
     def raw(self, name: str) -> str | None:
-        """Return the raw JSON of a member."""
+        """Return the JSON text of a member as it stands in the line, or None if there is no such member."""
         span = self.spans.get(name)
         return None if span is None else self.text[span[0] : span[1]]
 

@@ -34,8 +34,9 @@ Observe = Callable[[list[ResultFrame]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The engine with bytes in and bytes out. `observe` gets every returned result (for metrics); `share`: shared
-    state of replicas.
+    """The engine with bytes in and bytes out.
+
+    `observe` gets every returned result, for metrics. `share` is the shared state of replicas, if there is one.
     """
 
     engine: Engine
@@ -43,8 +44,9 @@ class Front:
     share: Share | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """Score a JSON ScoreRequest and return a JSON ScoreResponse. Raises `EngineError`, `ItemsRefused`
-        (`strict`).
+        """Score a JSON ScoreRequest and return a JSON ScoreResponse.
+
+        Raises `EngineError`; with `strict`, `ItemsRefused` if an item is faulty.
         """
         started = time.perf_counter()
         submission = await self.submit_body(body, owner=owner)
@@ -52,9 +54,7 @@ class Front:
         return response_json(frames, wall_ms=(time.perf_counter() - started) * 1000)
 
     async def score_msgpack(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
-        """Score a msgpack ScoreRequest, with references, messages and state as JSON in `bin`; otherwise like
-        `score_json`.
-        """
+        """Score a msgpack ScoreRequest, references, messages and state being JSON in `bin`; else like `score_json`."""
         started = time.perf_counter()
         submission = await self.submit_body(body, owner=owner, packed=True)
         frames = await self._finish(submission, strict=strict)
@@ -76,9 +76,7 @@ class Front:
             raise
 
     async def arrivals(self, submission: Submission) -> AsyncIterator[list[int]]:
-        """Yield the indices of results that are ready together, until all are. A caller that leaves cancels the
-        rest.
-        """
+        """Yield the indices of results that are ready together, until all are. Cancel the rest if the caller leaves."""
         count, total = 0, len(submission.results)
         try:
             while count < total:

@@ -39,7 +39,7 @@ class JailLost(Exception):
 
 
 def sealed_memfd(name: str, *parts: bytes) -> int:
-    """A read-only descriptor of an anonymous file with these bytes, sealed against changes."""
+    """Return a read-only descriptor of an anonymous file that holds `parts` and is sealed against changes."""
     fd = os.memfd_create(name, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         for part in parts:
@@ -67,7 +67,7 @@ def copied_memfd(fd: int) -> int:
 
 
 def pipe() -> tuple[int, int]:
-    """A pipe that a program of another uid may reopen through /dev/stdin or /dev/stdout."""
+    """Return the ends of a pipe that a program of another uid may reopen through /dev/stdin or /dev/stdout."""
     read, write = os.pipe2(os.O_CLOEXEC)
     os.fchmod(read, 0o666)
     return read, write

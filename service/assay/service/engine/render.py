@@ -49,7 +49,7 @@ class ResultFrame(Struct, kw_only=True):
 
 
 def result_frame(submission: Submission, index: int) -> ResultFrame:
-    """Return the result of one item that is settled."""
+    """Return the result of one item whose report is known."""
     scored, entry = submission.results[index], submission.batch.entries[index]
     assert scored is not None
     report = scored.report

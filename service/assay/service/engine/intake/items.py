@@ -53,7 +53,7 @@ Resolve = Callable[[str, str], bytes | None]
 
 
 class ItemFault(Exception):
-    """An item that is settled at intake, with the report that it gets."""
+    """An item that intake refuses, with the report that it gets."""
 
     def __init__(self, report: Report, *, digest: str = "") -> None:
         super().__init__(report.reason)
