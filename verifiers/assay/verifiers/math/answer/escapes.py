@@ -33,9 +33,9 @@ class Unescaped(NamedTuple):
 
 def unescaped(text: str) -> Unescaped:
     """Return `text` with single escapes if it is escaped twice, else unchanged."""
-    if "\\" not in text or not (_DOUBLED.search(text) or ("\n" not in text.strip() and _BREAK.search(text))):
+    doubled = "\\\\" in text and _DOUBLED.search(text) is not None
+    if not doubled and ("\\n" not in text or "\n" in text.strip() or not _BREAK.search(text)):
         return Unescaped(text)
-    doubled = _DOUBLED.search(text) is not None
     pieces: list[str] = []
     removed: list[int] = []
     position = size = 0
@@ -61,6 +61,6 @@ def _single(match: re.Match[str], *, doubled: bool) -> str:
 
 def single_escapes(answer: str) -> str:
     r"""Return an answer in which every backslash is doubled, and not only for row breaks, with single ones; else ""."""
-    if not _COMMAND.search(answer) or any(len(run) % 2 for run in _RUN.findall(answer)):
+    if "\\\\" not in answer or not _COMMAND.search(answer) or any(len(run) % 2 for run in _RUN.findall(answer)):
         return ""
     return answer.replace("\\\\", "\\")
