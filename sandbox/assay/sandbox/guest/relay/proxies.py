@@ -4,10 +4,8 @@ Every use of a proxy is a request to the other end (see `relay`). A proxy has th
 class has, so that `hasattr` and `callable` give the same answer at both ends. Operators that would pass an expected
 value to an object (comparisons, arithmetic, `in`) exist only on `RemoteObject`, whose class the tests name.
 
-Example of an attack: `abs(x - 3.14) < eps`, where `x` is an object of the program whose `__sub__` gets the expected
-3.14 and returns 0. So a proxy that results from a difference to a plain value, or from a quotient by a number, is
-marked (`_difference`): using it gives only objects, which are marked as well, text, or None, and no number that a test
-could compare with a tolerance.
+Example of an attack: in `abs(x - 3.14) < eps`, `x.__sub__` gets the expected 3.14 and returns 0. So a difference to a
+plain value, or a quotient by a number, is marked (`_difference`): using it gives marked objects, text or None only.
 """
 
 from __future__ import annotations
