@@ -171,7 +171,7 @@ def test_a_second_backward_is_refused_and_not_wrong() -> None:
         in_place_loss(z * 1, tokens, inputs, LossSpec(), temperature=1.0),
     ):
         loss.backward(retain_graph=True)
-        with pytest.raises(RuntimeError, match="one backward for each forward"):
+        with pytest.raises(RuntimeError, match="call backward once for each forward"):
             loss.backward()
 
 
