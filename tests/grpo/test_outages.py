@@ -48,7 +48,7 @@ def test_an_evaluation_in_an_outage_is_null_and_raises_no_alarm(paths: dict[str,
     assert line["pass@1"] is None and line["reward_mean"] is None and (line["samples"], line["graded"]) == (0, 0)
     assert line["alarm"] is False and training._alarm.best == 0.9
     training._replay(1)
-    assert training._alarm.best == 0.9 and "Held-out: nothing yet" in page({}, [], lines, [])
+    assert training._alarm.best == 0.9 and "Held-out: no data yet" in page({}, [], lines, [])
 
 
 def test_the_samples_of_an_evaluation_are_those_with_a_verdict(paths: dict[str, str], tmp_path: Path) -> None:
