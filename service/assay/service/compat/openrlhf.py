@@ -19,9 +19,9 @@ from fastapi.responses import Response
 
 from assay.client.sequences import response_of, without_end
 from assay.contract.codes import ProblemCode
-from assay.service.compat.scoring import CompatProtocol, Later, Verdict, any_list, body_of, busy, text_list
+from assay.service.compat.scoring import CompatProtocol, Verdict, any_list, body_of, respond, text_list
 from assay.service.compat.settings import OpenRlhfSettings
-from assay.service.engine.errors import EngineError, EnvelopeFault
+from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.front import Front
 
@@ -33,16 +33,11 @@ def add(app: FastAPI, front: Front, settings: OpenRlhfSettings) -> None:
     @app.post(settings.path, tags=["compat"])
     async def get_reward(request: Request) -> Response:
         """OpenRLHF's remote reward."""
-        try:
-            body = await body_of(request)
-            return Response(json_of(await _rewards(request, body, protocol, settings)), media_type="application/json")
-        except (Later, EngineError) as error:
-            return busy(error)
+        return await respond(_rewards(request, protocol, settings))
 
 
-async def _rewards(
-    request: Request, body: dict[str, Any], protocol: CompatProtocol, settings: OpenRlhfSettings
-) -> dict[str, Any]:
+async def _rewards(request: Request, protocol: CompatProtocol, settings: OpenRlhfSettings) -> bytes:
+    body = await body_of(request)
     queries = text_list(body, "query")
     prompts, labels = text_list(body, "prompts"), any_list(body, "labels", len(queries))
     if len(prompts) != len(queries):
@@ -57,7 +52,7 @@ async def _rewards(
         without_end(_response(query, prompt), settings.special_tokens)
         for query, prompt in zip(queries, prompts, strict=True)
     ]
-    return _answer(protocol, await protocol.score(request, rows, responses))
+    return json_of(_answer(protocol, await protocol.score(request, rows, responses)))
 
 
 def _answer(protocol: CompatProtocol, verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -9,21 +9,20 @@ Not covered: a Jupyter kernel itself (magics, rich output other than `_repr_html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.contract.codes import ProblemCode
-from assay.service.compat.scoring import Later, body_of, busy, encoded, scored
+from assay.service.compat.scoring import Later, body_of, encoded, respond, scored
 from assay.service.compat.settings import SandboxFusionSettings
-from assay.service.engine.errors import EngineError, EnvelopeFault
+from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.engine.render import ResultFrame
 from assay.service.front import Front
 
-JSON = "application/json"
 LANGUAGES = {
     "python": "python",
     "cpp": "cpp",
@@ -45,39 +44,35 @@ LANGUAGES = {
 """SandboxFusion's language names -> the sandbox's."""
 RETRY_STATUS = 504
 
+ItemOf = Callable[[dict[str, Any]], dict[str, Any]]
+AnswerOf = Callable[[dict[str, Any], ResultFrame], bytes]
+
 
 def add(app: FastAPI, front: Front, settings: SandboxFusionSettings) -> None:
     """Add the routes."""
 
+    async def run(request: Request, item_of: ItemOf, answer_of: AnswerOf) -> bytes:
+        body = await body_of(request)
+        (frame,) = await scored(request, front, [item_of(body)], deadline_s=settings.queue_s)
+        return answer_of(body, frame)
+
     @app.post(settings.prefix + "/run_code", tags=["compat"])
     async def run_code(request: Request) -> Response:
         """SandboxFusion: run a program."""
-        try:
-            item = run_item(await body_of(request))
-            (frame,) = await scored(request, front, [item], deadline_s=settings.queue_s)
-            return Response(json_of(run_answer(frame)), media_type=JSON)
-        except (Later, EngineError) as error:
-            return busy(error, status=RETRY_STATUS)
+        answer = run(request, run_item, lambda _, frame: json_of(run_answer(frame)))
+        return await respond(answer, retry_status=RETRY_STATUS)
 
     @app.post(settings.prefix + "/run_jupyter", tags=["compat"])
     async def run_jupyter(request: Request) -> Response:
         """SandboxFusion: run cells of Python as a notebook does."""
-        try:
-            item = cells_item(await body_of(request))
-            (frame,) = await scored(request, front, [item], deadline_s=settings.queue_s)
-            return Response(json_of(cells_answer(frame)), media_type=JSON)
-        except (Later, EngineError) as error:
-            return busy(error, status=RETRY_STATUS)
+        answer = run(request, cells_item, lambda _, frame: json_of(cells_answer(frame)))
+        return await respond(answer, retry_status=RETRY_STATUS)
 
     @app.post(settings.prefix + "/submit", tags=["compat"])
     async def submit(request: Request) -> Response:
         """SandboxFusion: run a completion against stdio tests."""
-        try:
-            body = await body_of(request)
-            (frame,) = await scored(request, front, [submit_item(body)], deadline_s=settings.queue_s)
-            return Response(encoded(submit_answer(body, frame)), media_type=JSON)
-        except (Later, EngineError) as error:
-            return busy(error, status=RETRY_STATUS)
+        answer = run(request, submit_item, lambda body, frame: encoded(submit_answer(body, frame)))
+        return await respond(answer, retry_status=RETRY_STATUS)
 
     @app.get(settings.prefix + "/v1/ping", tags=["compat"])
     async def ping() -> str:

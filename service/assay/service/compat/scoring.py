@@ -7,7 +7,7 @@ deadline, lost worker, sandbox unavailable), `Later` is raised, which each proto
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,14 @@ def _as_written(value: Any) -> msgspec.Raw:
     if isinstance(value, Lexeme):
         return msgspec.Raw(value.text.encode())
     raise TypeError(type(value).__name__)
+
+
+async def respond(answer: Awaitable[bytes], *, retry_status: int = 503) -> Response:
+    """Return an answer as JSON, or what `busy` says if there is none at present."""
+    try:
+        return Response(await answer, media_type="application/json")
+    except (Later, EngineError) as error:
+        return busy(error, status=retry_status)
 
 
 def busy(error: Later | EngineError, *, status: int = 503) -> Response:

@@ -10,15 +10,13 @@ setting `refuse`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from assay.contract.codes import ProblemCode
-from assay.service.compat.scoring import CompatProtocol, Later, body_of, busy
+from assay.service.compat.scoring import CompatProtocol, body_of, respond
 from assay.service.compat.settings import SlimeSettings
-from assay.service.engine.errors import EngineError, EnvelopeFault
+from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.frames import json_of
 from assay.service.front import Front
 
@@ -30,14 +28,11 @@ def add(app: FastAPI, front: Front, settings: SlimeSettings) -> None:
     @app.post(settings.path, tags=["compat"])
     async def remote_rm(request: Request) -> Response:
         """slime's remote reward."""
-        try:
-            body = await body_of(request)
-            return Response(json_of(await _reward(request, body, protocol, settings)), media_type="application/json")
-        except (Later, EngineError) as error:
-            return busy(error)
+        return await respond(_reward(request, protocol, settings))
 
 
-async def _reward(request: Request, body: dict[str, Any], protocol: CompatProtocol, settings: SlimeSettings) -> Any:
+async def _reward(request: Request, protocol: CompatProtocol, settings: SlimeSettings) -> bytes:
+    body = await body_of(request)
     response = body.get("response")
     if not isinstance(response, str):
         raise EnvelopeFault(ProblemCode.INVALID_BODY, "response must be a string", field="response")
@@ -45,6 +40,6 @@ async def _reward(request: Request, body: dict[str, Any], protocol: CompatProtoc
     (verdict,) = await protocol.score(request, [row], [response])
     number = protocol.number(verdict)
     if settings.reward_key is None:
-        return number
+        return json_of(number)
     answer = {"graded": float(verdict.fault is None), "correct": float(verdict.score == 1), "reason": verdict.reason}
-    return {**answer, settings.reward_key: number}
+    return json_of({**answer, settings.reward_key: number})
