@@ -44,3 +44,10 @@ async def test_an_overrun_is_undecided_is_not_cached_and_delays_no_text_item() -
         if any(r["reason"] == "undecided" for r in results):
             again = await asyncio.wait_for(ask.finish(ask.submit([answered(SLOW, "0")], owner="slow")), 120)
             assert again[0]["cached"] is False
+
+
+async def test_an_engine_that_closes_while_a_lane_connects_leaves_no_socket_open() -> None:
+    async with running() as ask:
+        ask.engine.lanes.open(LaneKind.ALGEBRA, 1)
+        (lane,) = (lane for lane in ask.engine.lanes.alive if lane.kind is LaneKind.ALGEBRA)
+    assert lane.socket.fileno() == -1

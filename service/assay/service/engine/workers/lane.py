@@ -158,8 +158,10 @@ class EngineLane(asyncio.Protocol):
     # --- asyncio.Protocol ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Keep the transport, or close it if the lane was retired before it was connected."""
         self._transport = transport  # type: ignore[assignment]
+        if self.state is State.RETIRING:
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Collect frames from the lane."""
