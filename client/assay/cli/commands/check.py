@@ -14,6 +14,7 @@ from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
 from assay.cli.inputs import open_rows
+from assay.cli.options import PluginsOption, ServersOption
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row
 from assay.client import AsyncClient
@@ -27,15 +28,11 @@ def check(
     minimum: Annotated[
         float | None, typer.Option("--min", min=0, max=1, help="Share of rows that must agree. Default: all.")
     ] = None,
-    server: Annotated[
-        list[str] | None, typer.Option(help="URL of a service; repeatable, for fail-over. Default: embedded.")
-    ] = None,
-    verifiers: Annotated[
-        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
-    ] = None,
+    server: ServersOption = None,
+    plugins: PluginsOption = None,
 ) -> None:
     """Score rows that carry `expected`, print those that differ, and last right/total."""
-    client = connect(server or [], plugins=verifiers or [])
+    client = connect(server or [], plugins=plugins or [])
     right, total, skipped = asyncio.run(_check(client, cases))
     if not total:
         raise Unusable("no row has a field `expected`", source=cases)

@@ -6,14 +6,12 @@ import asyncio
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from assay.cli.commands.check import agrees
 from assay.cli.connect import WINDOW, connect
 from assay.cli.explanation import explain
 from assay.cli.inputs import open_rows
+from assay.cli.options import ServerOption
 from assay.cli.pipeline import score_rows
 from assay.cli.summary import Summary
 from assay.client import AsyncClient
@@ -25,7 +23,7 @@ SHOWN = frozenset({"correct", "incorrect", "no_verdict"})
 
 
 def demo(
-    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
+    server: ServerOption = None,
 ) -> None:
     """Score 40 completions of real models on GSM8K, and explain a right and a wrong one."""
     print("40 answers of two real models to GSM8K problems (MIT licence, OpenAI):\n")

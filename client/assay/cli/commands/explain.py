@@ -18,6 +18,7 @@ import typer
 from assay.cli.connect import WINDOW, connect
 from assay.cli.errors import Unusable
 from assay.cli.explanation import explain as write_explanation
+from assay.cli.options import PluginsOption, ServerOption
 from assay.cli.pipeline import score_rows
 from assay.cli.rows import Row, parse_row
 from assay.client import AsyncClient
@@ -29,8 +30,8 @@ def explain(
     reference: Annotated[str | None, typer.Option(help="The reference as JSON, or `@FILE`.")] = None,
     answer: Annotated[str | None, typer.Option(help='Short for a reference of `{"answer": …}`.')] = None,
     profile: Annotated[str | None, typer.Option(help="Set `profile` in the reference.")] = None,
-    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    plugins: Annotated[list[str] | None, typer.Option("--verifiers", help="Python file with custom verifiers.")] = None,
+    server: ServerOption = None,
+    plugins: PluginsOption = None,
 ) -> None:
     """Score one completion and explain how it was parsed and compared."""
     item: dict[str, Any] = {"id": "explained", "verifier": verifier, "completion": _text(completion)}

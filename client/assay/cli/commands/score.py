@@ -20,6 +20,7 @@ from assay.cli.escape import one_line
 from assay.cli.explanation import explain
 from assay.cli.files import STREAM, is_parquet, open_output, total_bytes
 from assay.cli.inputs import open_rows
+from assay.cli.options import PluginsOption, ServersOption
 from assay.cli.pipeline import JsonlSink, ScoredChunk, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
@@ -45,17 +46,13 @@ class ScoreOptions:
 def score(
     rows: Annotated[str, typer.Argument(help="JSONL or Parquet file; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="JSONL or Parquet file.")] = STREAM,
-    server: Annotated[
-        list[str] | None, typer.Option(help="URL of a service; repeatable, for fail-over. Default: embedded.")
-    ] = None,
+    server: ServersOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an earlier run.")] = False,
     slim: Annotated[bool, typer.Option("--slim", help="Omit completion, prompt and reference.")] = False,
     explain: Annotated[
         list[str] | None, typer.Option(help="Explain the verdict on the row with this id; repeatable.")
     ] = None,
-    verifiers: Annotated[
-        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
-    ] = None,
+    plugins: PluginsOption = None,
     run: Annotated[str | None, typer.Option(help="`run` label for rows without one.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds within which each row must start.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no summary table.")] = False,
@@ -71,7 +68,7 @@ def score(
         quiet=quiet,
     )
     _check_paths(options, resume=resume)
-    client = connect(server or [], plugins=verifiers or [])
+    client = connect(server or [], plugins=plugins or [])
     retryable = asyncio.run(_run(client, options, resume=resume))
     if retryable:
         print(f"assay: {retryable} rows have no verdict yet; --resume scores them again", file=sys.stderr)

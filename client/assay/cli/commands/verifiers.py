@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.connect import connect
+from assay.cli.options import PluginsOption, ServerOption
 from assay.cli.summary import write_table
 from assay.client import AsyncClient
 from assay.contract.envelope import VerifierInfo
@@ -17,8 +18,8 @@ from assay.contract.envelope import VerifierInfo
 
 def verifiers(
     name: Annotated[str | None, typer.Argument(help="Print the JSON schema of this verifier's reference.")] = None,
-    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    plugins: Annotated[list[str] | None, typer.Option("--verifiers", help="Python file with custom verifiers.")] = None,
+    server: ServerOption = None,
+    plugins: PluginsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List the verifiers, their versions and the item fields that each reads."""

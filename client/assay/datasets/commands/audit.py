@@ -14,6 +14,7 @@ import typer
 from assay.cli.connect import connect
 from assay.cli.errors import DIFFERS, OK, Unusable
 from assay.cli.escape import one_line
+from assay.cli.options import PluginsOption, QuietOption, SecondOpinionOption, ServerOption
 from assay.cli.progress import Progress
 from assay.datasets.audit.findings import KINDS, Severity
 from assay.datasets.audit.probes import Depth
@@ -39,14 +40,10 @@ def audit(
     html: Annotated[Path | None, typer.Option(help="Write a page with plots.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Number of runs of each program's gold, to find flaky rows.")] = 3,
     show: Annotated[int, typer.Option(min=0, help="Number of findings shown per kind.")] = 5,
-    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    verifiers: Annotated[
-        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
-    ] = None,
-    second_opinion: Annotated[
-        bool, typer.Option("--second-opinion", help="Also ask math-verify about mathematical rows.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
+    server: ServerOption = None,
+    plugins: PluginsOption = None,
+    second_opinion: SecondOpinionOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Try each row's gold, mutants of it, and degenerate completions; find duplicates and overlap with test sets.
 
@@ -55,7 +52,7 @@ def audit(
     for path in rows:
         if not path.exists():
             raise Unusable("no such file", source=str(path))
-    client = connect(server or [], plugins=verifiers or [])
+    client = connect(server or [], plugins=plugins or [])
     with SecondOpinion() if second_opinion else nullcontext() as second:
         report = asyncio.run(_run(client, rows, against or [], Depth(repeats=repeats), second, quiet=quiet))
     if not report.rows:

@@ -19,6 +19,7 @@ from assay.cli.escape import one_line
 from assay.cli.explanation import explain
 from assay.cli.files import is_parquet, open_output
 from assay.cli.inputs import open_rows
+from assay.cli.options import PluginsOption, QuietOption, SecondOpinionOption, ServerOption
 from assay.cli.pipeline import JsonlSink, score_rows
 from assay.cli.progress import Progress
 from assay.cli.rows import Row
@@ -38,14 +39,10 @@ def rescore(
         str | None, typer.Option("--id", help="Score only the row with this id, and explain its new verdict.")
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the changes as JSON.")] = None,
-    server: Annotated[list[str] | None, typer.Option(help="URL of a service. Default: embedded.")] = None,
-    verifiers: Annotated[
-        list[str] | None, typer.Option(help="Python file with custom verifiers (embedded engine only).")
-    ] = None,
-    second_opinion: Annotated[
-        bool, typer.Option("--second-opinion", help="Also ask math-verify about mathematical rows.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
+    server: ServerOption = None,
+    plugins: PluginsOption = None,
+    second_opinion: SecondOpinionOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Score stored completions again and report which verdicts changed. Exit code 1 if any did."""
     if output is not None and is_parquet(output):
@@ -53,7 +50,7 @@ def rescore(
     if output is not None and all(map(os.path.exists, (output, old))) and os.path.samefile(output, old):
         raise Unusable("the output would overwrite the input", source=output)
     changes, opinions = Changes(), Opinions() if second_opinion else None
-    client = connect(server or [], plugins=verifiers or [])
+    client = connect(server or [], plugins=plugins or [])
     asyncio.run(_run(client, old, output, replay, changes, opinions, quiet=quiet))
     if replay is not None and not changes.compared:
         raise Unusable(f"no row with the id {replay!r} and a result", source=old)
