@@ -8,6 +8,7 @@ contract's form; a transport neither parses nor changes them.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import AsyncIterator
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
@@ -17,6 +18,8 @@ from assay.client.errors import ConfigurationError
 GROUP = "assay.transports"
 EXTRAS = {"embedded": "assay[verify]", "grpc": "assay[service]"}
 """The extra that provides a scheme that is not built in."""
+MINIMUM_PYTHON = {"embedded": (3, 12)}
+"""Schemes whose transport runs the service's code, which an older Python cannot import."""
 
 
 class Transport(Protocol):
@@ -68,6 +71,8 @@ def _made(factory: Any, url: str, scheme: str, options: dict[str, Any]) -> Trans
 
 
 def _plugged(scheme: str) -> Any:
+    if sys.version_info < MINIMUM_PYTHON.get(scheme, (3, 10)):
+        raise ConfigurationError(_advice(scheme, f"cannot run on Python {sys.version.split()[0]}"))
     for entry in entry_points(group=GROUP, name=scheme):
         try:
             return entry.load()
