@@ -58,6 +58,18 @@ def template(value: Any) -> Fill:
     return lambda row: value
 
 
+def columns(value: Any) -> set[str]:
+    """Return the columns that a template names, without the steps inside them. Raises as `template` does."""
+    if isinstance(value, str):
+        names = (match[1] for match in _PIECE.finditer(value) if match[1] is not None)
+        return {_parsed(name, value)[1].partition(".")[0] for name in names}
+    if isinstance(value, Mapping):
+        return set().union(*(columns(member) for member in value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return set().union(*(columns(element) for element in value))
+    return set()
+
+
 def _text(text: str) -> Fill:
     pieces = [_piece(match, text) for match in _PIECE.finditer(text)]
     if len(pieces) == 1 and not isinstance(pieces[0], str):
@@ -77,12 +89,17 @@ def _piece(match: re.Match[str], text: str) -> str | Fill:
     return whole if match[1] is None else _placeholder(match[1], text)
 
 
-def _placeholder(name: str, text: str) -> Fill:
+def _parsed(name: str, text: str) -> re.Match[str]:
     parsed = _NAME.fullmatch(name)
     if parsed is None:
         raise ConfigurationError(
             f"{{{name}}} in the template {text!r} names no column; {{{{ and }}}} are literal braces"
         )
+    return parsed
+
+
+def _placeholder(name: str, text: str) -> Fill:
+    parsed = _parsed(name, text)
     path, as_json = parsed[1], parsed[2] is not None
     column, *steps = path.split(".")
 

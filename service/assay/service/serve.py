@@ -25,6 +25,7 @@ from pydantic import SecretStr, ValidationError
 
 from assay.client import ConfigurationError
 from assay.service.auth import NoKeys
+from assay.service.compat.startup import check_protocols
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.http.app import create_app
@@ -125,8 +126,15 @@ class _Server(uvicorn.Server):
 
 
 async def _start(engine: Engine, settings: Settings) -> None:
-    """Start the engine and its sandbox. Raises `EngineUnavailable` if either fails its self-test."""
+    """Start the engine and its sandbox. Raises `EngineUnavailable` and, for settings that fit no row,
+    `ConfigurationError`.
+    """
     await engine.start()
+    try:
+        check_protocols(settings.wires, engine.descriptions)
+    except ConfigurationError:
+        await engine.close()
+        raise
     if not settings.sandbox_backends:
         return
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from assay.service.compat.nemo_gym import completion_of
 
-from .conftest import response, said
+from .conftest import response, said, served
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -30,12 +30,23 @@ async def test_a_wrong_answer_is_measured(wires: httpx.AsyncClient) -> None:
     assert (answer["reward"], answer["mask_sample"]) == (0.0, False)
 
 
-async def test_a_row_at_fault_is_masked(wires: httpx.AsyncClient) -> None:
-    sent = body(said("4"))
+async def test_a_row_at_fault_is_masked_where_nemo_rl_reads_it(wires: httpx.AsyncClient) -> None:
+    sent = body(said("4"), instance_config={"instance_id": "i7"})
+    right = (await wires.post("/nemo/verify", json=sent)).json()
+    assert right["instance_config"] == {"instance_id": "i7", "mask_sample": False}
     for broken in ({**sent, "expected_answer": None}, {k: v for k, v in sent.items() if k != "expected_answer"}):
         answer = (await wires.post("/nemo/verify", json=broken)).json()
         assert (answer["mask_sample"], answer["failure_kind"]) == (True, "verifier_error")
         assert answer["reward_components"].keys() == {"score"} and answer["failure_reason"]
+        assert answer["instance_config"] == {"instance_id": "i7", "mask_sample": True}
+
+
+async def test_a_verdict_that_is_still_possible_is_503_and_not_masked() -> None:
+    code = {"verifier": "code", "reference": {"language": "python", "mode": "stdio", "tests": "{tests}"}}
+    sent = body(said("```python\nprint(1)\n```"), tests=[{"stdin": "", "expected_stdout": "1"}])
+    async with served(wires={"nemo_gym": code}) as (_, http):  # the settings of `served` have no sandbox
+        answer = await http.post("/verify", json=sent)
+    assert answer.status_code == 503 and answer.headers["retry-after"] and "reward" not in answer.json()
 
 
 async def test_the_last_message_counts_and_tools_are_kept(wires: httpx.AsyncClient) -> None:

@@ -1,9 +1,10 @@
 """NeMo Gym's resources server: `/verify` and related routes, without sessions (a verdict needs none).
 
 The request is returned with `reward`, `mask_sample`, `failure_kind`, `failure_reason`, and the components of the reward
-under fixed keys. `mask_sample` is NeMo's term for "no measurement": faulty rows and items without an available worker
-are masked; their 0.0 is there only because the field must be a number. A full queue is 503 with Retry-After. Rows have
-every field of the body, such as `expected_answer` or `verifier_metadata.answer`. Not covered: the Environment Servers'
+under fixed keys. `mask_sample` is NeMo's term for "no measurement": faulty rows are masked, at the top level and in
+`instance_config`, where NeMo-RL reads it; their 0.0 is there only because the field must be a number. As long as a
+verdict is possible the answer is 503 with Retry-After: a masked row still moves NeMo-RL's baseline. Rows have every
+field of the body, such as `expected_answer` or `verifier_metadata.answer`. Not covered: the Environment Servers'
 `ResourcesVerifyRequest`, tools, MCP.
 """
 
@@ -36,10 +37,10 @@ def add(app: FastAPI, front: Front, settings: NemoGymSettings) -> None:
         try:
             body = await body_of(request)
             messages = completion_of(body.get("response"))
-            answer = await _answer(request, protocol, body, messages)
-        except EngineError as error:
+            (verdict,) = await protocol.score(request, [body], [messages])
+        except (Later, EngineError) as error:
             return busy(error)
-        return Response(encoded({**body, **answer}), media_type=JSON)
+        return Response(encoded({**body, **_answer(verdict, body.get("instance_config"))}), media_type=JSON)
 
     @app.post(settings.prefix + "/aggregate_metrics", tags=["compat"])
     async def aggregate_metrics(request: Request) -> Response:
@@ -69,27 +70,18 @@ def _sessions(app: FastAPI, prefix: str) -> None:
         return "stateless"
 
 
-async def _answer(
-    request: Request, protocol: CompatProtocol, body: dict[str, Any], messages: list[dict[str, Any]]
-) -> dict[str, Any]:
-    try:
-        (verdict,) = await protocol.score(request, [body], [messages])
-    except Later as later:
-        return _masked("verifier_error", f"no verdict at present: {later.code}")
-    if verdict.reward is None:
-        return _masked("verifier_error", f"{verdict.fault}: {verdict.detail}")
-    return {"reward": verdict.reward, "mask_sample": False, "failure_kind": None, "failure_reason": None} | _parts(
-        verdict
-    )
-
-
-def _masked(kind: str, reason: str) -> dict[str, Any]:
-    answer = {"reward": 0.0, "mask_sample": True, "failure_kind": kind, "failure_reason": reason[:500]}
-    return answer | {"reward_components": {"score": 0.0}, "assay_reason": "no_verdict"}
-
-
-def _parts(verdict: Verdict) -> dict[str, Any]:
-    return {"reward_components": {"score": verdict.unit_score or 0.0}, "assay_reason": verdict.reason}
+def _answer(verdict: Verdict, instance_config: Any) -> dict[str, Any]:
+    masked = verdict.reward is None
+    kept = instance_config if isinstance(instance_config, Mapping) else {}
+    return {
+        "reward": 0.0 if verdict.reward is None else verdict.reward,
+        "mask_sample": masked,
+        "instance_config": {**kept, "mask_sample": masked},
+        "failure_kind": "verifier_error" if masked else None,
+        "failure_reason": f"{verdict.fault}: {verdict.detail}"[:500] if masked else None,
+        "reward_components": {"score": verdict.unit_score or 0.0},
+        "assay_reason": "no_verdict" if masked else verdict.reason,
+    }
 
 
 def completion_of(response: Any) -> list[dict[str, Any]]:

@@ -83,6 +83,7 @@ class CompatProtocol:
         self.settings = settings
         sources = {"verifier": settings.verifier, "reference": settings.reference, **settings.fields}
         self._fills = {field: template(source) for field, source in sources.items()}
+        self._filled = False
 
     async def score(self, request: Request, rows: Sequence[Row], completions: Sequence[Any]) -> list[Verdict]:
         """Return one verdict per row. Raises `Later`, `EnvelopeFault`, `ClientGone`."""
@@ -107,11 +108,18 @@ class CompatProtocol:
             raise EnvelopeFault(verdict.fault or "invalid_item", verdict.detail or "the row cannot be scored")
         return self.settings.constant
 
+    def _misnamed(self, fault: MissingColumn) -> EnvelopeFault:
+        """Until one row could be filled, a missing column is the settings' fault: no row would get a verdict."""
+        return EnvelopeFault(ProblemCode.INVALID_BODY, f"[wires.{self.name}]: {fault}", field="body")
+
     def _item(self, row: Row, completion: Any) -> dict[str, Any] | Verdict:
         try:
             fields = {name: fill(row) for name, fill in self._fills.items()}
         except (MissingColumn, RowFault) as fault:
+            if isinstance(fault, MissingColumn) and not self._filled:
+                raise self._misnamed(fault) from None
             return Verdict(reward=None, score=None, reason="invalid_item", fault="invalid_item", detail=str(fault))
+        self._filled = True
         return {**{name: value for name, value in fields.items() if value is not None}, "completion": completion}
 
 

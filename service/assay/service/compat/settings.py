@@ -10,13 +10,13 @@ Templates are `assay.client.templates`; each protocol's module says which names 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assay.client import ConfigurationError
 from assay.client.sequences import SPECIAL_TOKENS
-from assay.client.templates import template
+from assay.client.templates import columns, template
 from assay.contract.item import ITEM_FIELDS
 
 
@@ -24,6 +24,8 @@ class MappedSettings(BaseModel):
     """Settings of a protocol that sends a label instead of an item."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    row_columns: ClassVar[frozenset[str] | None] = None
+    """The names that a template may use, or None where the trainer may send any."""
 
     verifier: str = Field(description="Name of the verifier, or a template.")
     reference: dict[str, Any] | str = Field(description="Template of the reference.")
@@ -53,10 +55,21 @@ class MappedSettings(BaseModel):
             raise ValueError(f"not a field of an item that can be set: {', '.join(sorted(wrong))}")
         return value
 
+    @model_validator(mode="after")
+    def _columns_exist(self) -> Self:
+        """Refuse a placeholder that no row can fill: every row would get the constant."""
+        if self.row_columns is not None:
+            unknown = columns([self.verifier, self.reference, self.fields]) - self.row_columns
+            if unknown:
+                names = ", ".join(f"{{{name}}}" for name in sorted(unknown))
+                raise ValueError(f"no row has {names}; the names are: {', '.join(sorted(self.row_columns))}")
+        return self
+
 
 class OpenRlhfSettings(MappedSettings):
     """`--reward.remote_url http://HOST:PORT/get_reward`."""
 
+    row_columns = frozenset({"label", "prompt", "query"})
     path: str = Field("/get_reward", pattern="^/", description="Path of the route.")
     deadline_s: float = Field(150.0, gt=0, description="Seconds for one request; the client waits 180 s.")
     special_tokens: tuple[str, ...] = Field(SPECIAL_TOKENS, description="Tokens removed from the end of a query.")

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from assay.service.auth import KeyRing
 from assay.service.compat import add_protocols
+from assay.service.compat.startup import check_protocols
 from assay.service.engine.engine import Engine
 from assay.service.front import Front
 from assay.service.http.guard import Guard
@@ -36,6 +37,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if not engine.started:
             await engine.start()
+            check_protocols(settings.wires, engine.descriptions)
         if settings.sandbox_backends:
             await engine.open_sandbox()
         async with share.running():
