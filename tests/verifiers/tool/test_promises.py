@@ -122,10 +122,26 @@ def test_the_other_shape_of_deepseek_is_malformed() -> None:
     assert score(text, wants(("function", {"$ignore": True})), syntax="deepseek_v3") == 0
 
 
-def test_a_recipient_counts_on_commentary_only() -> None:
-    text = "<|channel|>analysis to=functions.f<|message|>{}<|call|>"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|channel|>analysis to=functions.f<|message|>{}<|call|>",
+        "<|channel|>commentary to=f",
+        "<|channel|>commentary to=functions.f {}",
+        "<|channel|>commentary to=functions.f <|constrain|>json",
+        "<|channel|>commentary to=browser.search<|message|>{}<|call|>",
+        "<|start|>assistant to=functions.f<|channel|>final<|message|>{}<|call|>",
+    ],
+)
+def test_a_message_to_a_recipient_that_is_no_call_is_a_failed_attempt(text: str) -> None:
+    for syntax in ("harmony", "auto"):
+        assert score(text, {"no_call": True}, syntax=syntax) == 0
+        assert score(text, {"calls": [{"name": "f", "args": {}}]}, syntax=syntax) == 0
+
+
+def test_a_message_without_a_recipient_is_an_abstention() -> None:
+    text = "<|channel|>commentary<|message|>I will answer.<|end|><|start|>assistant<|channel|>final<|message|>4"
     assert score(text, {"no_call": True}, syntax="harmony") == 1
-    assert score(text.replace("analysis", "commentary"), wants(("f", {})), syntax="harmony") == 1
 
 
 def test_state_ignores_paths_and_wants_required_calls() -> None:

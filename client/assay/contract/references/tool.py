@@ -23,6 +23,15 @@ Syntax = Literal[
     "kimi_k2",
     "harmony",
     "xlam",
+    "deepseek_v32",
+    "minimax_m2",
+    "gemma",
+    "seed_oss",
+    "granite",
+    "phi4",
+    "jamba",
+    "internlm2",
+    "tagged_json",
 ]
 
 
@@ -136,6 +145,12 @@ class ToolReference(Reference):
         "strict", description="`lenient` closes truncated JSON and escapes raw newlines in strings."
     )
     expect: Expectation
+    args_match: Literal["exact", "subset"] = Field(
+        "exact", description="`subset`: a call may have further arguments beside the expected ones."
+    )
+    prose: Literal["free", "forbid"] = Field(
+        "free", description="`forbid`: no text beside the calls, thinking apart; without a call it has no effect."
+    )
     reward: Literal["binary", "f1"] = Field("binary", description="`f1`: partial credit for `calls`.")
     string_args: Literal["reject", "decode"] = Field(
         "reject", description="`decode`: arguments given as a JSON string are parsed."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.verifiers.matchers import Matcher, maximum_matching
 from assay.verifiers.tool.attempts import Attempt
@@ -21,10 +22,15 @@ class Wanted:
 
     name: str
     args: Matcher
+    only: frozenset[str] | None = None
+    """The arguments that are compared, or None for all: then a call may have no others."""
 
     def accepts(self, call: Attempt) -> bool:
         """Return whether a call meets the expectation."""
-        return call.name == self.name and self.args(call.args)
+        return call.name == self.name and self.args(self._compared(call.args))
+
+    def _compared(self, args: dict[str, Any]) -> dict[str, Any]:
+        return args if self.only is None else {key: args[key] for key in self.only & args.keys()}
 
 
 Spare = Callable[[Attempt], bool]

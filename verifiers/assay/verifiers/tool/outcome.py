@@ -37,6 +37,7 @@ class Context:
 
     options: Options
     f1: bool
+    subset: bool = False
 
     def check_tool(self, name: str, field: str) -> str:
         """Return the name of a tool. Raises `InvalidReference` if tools are declared and it is not one of them."""
@@ -47,7 +48,8 @@ class Context:
     def wanted(self, call: ExpectedCall, field: str) -> Wanted:
         """Return an expected call, its matchers compiled."""
         name = self.check_tool(call.name, f"{field}.name")
-        return Wanted(name=name, args=compile_matcher(call.args, f"{field}.args"))
+        only = frozenset(call.args) if self.subset and "$ignore" not in call.args else None
+        return Wanted(name=name, args=compile_matcher(call.args, f"{field}.args"), only=only)
 
     def unknown_tool(self, reply: Reply) -> bool:
         """Return whether a call names a tool that is not declared."""

@@ -15,6 +15,7 @@ from typing import Any
 from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate, Message, thinking_end
 from assay.verifiers.tool.attempts import MAX_CALLS, Attempt, Fault, Options
+from assay.verifiers.tool.prose import has_prose
 from assay.verifiers.tool.scanner import checked_call, decoded, exact_numbers
 from assay.verifiers.tool.syntaxes import read_text
 from assay.verifiers.tool.thinking import read_after_thinking
@@ -38,11 +39,14 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """The calls, failed attempts and results of a completion. `unfinished`: the last thinking never closed."""
+    """The calls, failed attempts and results of a completion. `unfinished`: the last thinking never closed. `prose`:
+    there is text beside the calls and their markup, thinking apart.
+    """
 
     attempts: tuple[Attempt, ...]
     results: tuple[Recorded, ...]
     unfinished: bool
+    prose: bool = False
 
     @cached_property
     def calls(self) -> list[Attempt]:
@@ -60,29 +64,31 @@ def read(candidate: Candidate, *, syntax: str, options: Options, keep_thinking: 
     attempts: list[Attempt] = []
     results: list[Recorded] = []
     by_id: dict[str, Attempt] = {}
-    prefill, unfinished = candidate.prefill, False
+    prefill, unfinished, prose = candidate.prefill, False, False
     for index, message in enumerate(candidate.messages):
         if message.role == "assistant":
             found = _of_entries(message, index, options)
-            in_text, unfinished = _of_text(message, prefill, keep_thinking, syntax, options)
+            in_text, start = _of_text(message, prefill, keep_thinking, syntax, options)
+            unfinished = start is None
+            prose = prose or (start is not None and has_prose(message.content or "", start, in_text))
             found += [_at(attempt, index) if index else attempt for attempt in in_text]
             prefill = ""
             attempts += found
             by_id.update((attempt.id, attempt) for attempt in found if attempt.id is not None)
         elif message.role == "tool" and message.tool_call_id in by_id:
             results.append(Recorded(call=by_id[message.tool_call_id], text=message.content or ""))
-    return Reply(attempts=tuple(attempts), results=tuple(results), unfinished=unfinished)
+    return Reply(attempts=tuple(attempts), results=tuple(results), unfinished=unfinished, prose=prose)
 
 
 def _of_text(
     message: Message, prefill: str, keep_thinking: bool, syntax: str, options: Options
-) -> tuple[list[Attempt], bool]:
-    """Return the attempts in the message's text, and whether its thinking never ended."""
+) -> tuple[list[Attempt], int | None]:
+    """Return the attempts in the message's text, and where it starts after the thinking: None if that never ended."""
     text = message.content or ""
     if not text:
-        return [], thinking_end("", prefill=prefill) is None
+        return [], thinking_end("", prefill=prefill)
     if keep_thinking:
-        return read_text(text, syntax, options), False
+        return read_text(text, syntax, options), 0
     return read_after_thinking(text, prefill, lambda start: read_text(text, syntax, options, start=start))
 
 

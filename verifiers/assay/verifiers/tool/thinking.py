@@ -16,11 +16,11 @@ _OPEN, _CLOSE = "<think>", "</think>"
 Read = Callable[[int], Sequence[Attempt]]
 
 
-def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attempt], bool]:
-    """Return the attempts after the thinking, and whether the thinking never ended."""
+def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attempt], int | None]:
+    """Return the attempts after the thinking, and where the text after it starts: None if it never ended."""
     if _OPEN not in text and _CLOSE not in text:
         start = thinking_end(text, prefill=prefill)
-        return ([], True) if start is None else (list(read(start)), False)
+        return ([], None) if start is None else (list(read(start)), start)
     open_before = prefill.rfind(_OPEN) > prefill.rfind(_CLOSE)
     first = text.find(_CLOSE)
     if first < 0:
@@ -29,7 +29,9 @@ def read_after_thinking(text: str, prefill: str, read: Read) -> tuple[list[Attem
     start = first + len(_CLOSE) if thinks else 0
     attempts = list(read(start))
     last = _last_outside(text, attempts, start)
-    return (attempts if last < start else list(read(last + len(_CLOSE)))), False
+    if last < start:
+        return attempts, start
+    return list(read(last + len(_CLOSE))), last + len(_CLOSE)
 
 
 def _last_outside(text: str, attempts: Sequence[Attempt], start: int) -> int:
@@ -41,14 +43,14 @@ def _last_outside(text: str, attempts: Sequence[Attempt], start: int) -> int:
     return last
 
 
-def _unclosed(text: str, open_before: bool, read: Read) -> tuple[list[Attempt], bool]:
+def _unclosed(text: str, open_before: bool, read: Read) -> tuple[list[Attempt], int | None]:
     """Read a text whose only closing tags are inside calls: the part before the first opening tag outside calls."""
     if open_before:
-        return [], True
+        return [], None
     attempts = list(read(0))
     at = 0
     for start, end in (attempt.span for attempt in attempts if attempt.ok and attempt.span is not None):
         if _OPEN in text[at:start]:
-            return [], True
+            return [], None
         at = end
-    return ([], True) if _OPEN in text[at:] else (attempts, False)
+    return ([], None) if _OPEN in text[at:] else (attempts, 0)

@@ -51,7 +51,7 @@ class ToolVerifier(Verifier[ToolReference, ToolSpec]):
             lenient=reference.parse == "lenient",
             decode_strings=reference.string_args == "decode",
         )
-        context = Context(options=options, f1=reference.reward == "f1")
+        context = Context(options=options, f1=reference.reward == "f1", subset=reference.args_match == "subset")
         check = prepare_expectation(reference.expect, context, "expect")
         if runs_programs(reference.expect):
             require_slot()
@@ -73,6 +73,8 @@ class ToolVerifier(Verifier[ToolReference, ToolSpec]):
             keep_thinking=reference.think == "keep",
         )
         outcome = spec.check(reply, candidate)
+        if reference.prose == "forbid" and outcome.score > 0 and reply.attempts and reply.prose:
+            outcome = Outcome(0.0, "prose")
         return _verdict(outcome, reply, candidate)
 
 

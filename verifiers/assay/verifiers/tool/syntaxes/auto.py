@@ -18,6 +18,7 @@ from assay.verifiers.tool.attempts import Attempt, Fault, Options, ReadLimitReac
 from assay.verifiers.tool.literals import NAME
 from assay.verifiers.tool.scanner import Reading
 from assay.verifiers.tool.syntaxes.table import READERS
+from assay.verifiers.tool.syntaxes.tagged import MARKS
 
 _FENCED = r"<｜tool▁call▁begin｜>function<｜tool▁sep｜>[^\n<]*+\n```"
 _GLM = r"\s*+[^\s<{]++\s*+(?:<arg_key>|</tool_call>)"
@@ -25,15 +26,22 @@ _MARKS = {
     "mistral": re.compile(r"\[TOOL_CALLS\]"),
     "kimi_k2": re.compile(r"<\|tool_call(?:s_section)?_begin\|>"),
     "harmony": re.compile(r"<\|channel\|>"),
-    "qwen3_xml": re.compile(r"<function="),
+    "qwen3_xml": re.compile(r"<tool_call>\s*+<function=|(?<!<seed:tool_call>)<function=(?![^<>\n]*+>\s*+\{)"),
     "glm45": re.compile(r"<tool_call>" + _GLM),
     "hermes": re.compile(rf"<tool_call>(?!\s*+<function=|{_GLM})"),
     "deepseek_v3": re.compile(_FENCED),
     "deepseek_v31": re.compile(
         rf"(?!{_FENCED})<｜tool▁call▁begin｜>|<｜tool▁calls▁begin｜>(?!\s*+(?:<｜tool▁call▁begin｜>|\0))"
     ),
-    "pythonic": re.compile(r"<function_calls>|<\|(?:tool_call|python)_start\|>|<\|python_tag\|>(?=\s*+\[)"),
+    "pythonic": re.compile(
+        r"<function_calls>(?!\s*+(?:\{|\[\s*+\{))|<\|(?:tool_call|python)_start\|>|<\|python_tag\|>(?=\s*+\[)"
+    ),
     "llama3_json": re.compile(r"<\|python_tag\|>(?!\s*+\[)"),
+    "deepseek_v32": re.compile(r"</?｜DSML｜"),
+    "minimax_m2": re.compile(r"<minimax:tool_call>|<invoke name="),
+    "gemma": re.compile(r"<start_function_call>|<\|tool_call>|```tool_code"),
+    "seed_oss": re.compile(r"<seed:tool_call>"),
+    **{name: MARKS[name] for name in ("phi4", "jamba", "internlm2", "tagged_json")},
 }
 _HINTS = {
     "mistral": ("[TOOL_CALLS]",),
@@ -46,6 +54,14 @@ _HINTS = {
     "deepseek_v31": ("<｜tool▁call",),
     "pythonic": ("[", "<function_calls>", "<|tool_call_start|>", "<|python_"),
     "llama3_json": ("<|python_tag|>",),
+    "deepseek_v32": ("｜DSML｜",),
+    "minimax_m2": ("<minimax:tool_call>", "<invoke name="),
+    "gemma": ("<start_function_call>", "<|tool_call>", "```tool_code"),
+    "seed_oss": ("<seed:tool_call>",),
+    "phi4": ("<|tool_call|>", "functools["),
+    "jamba": ("<tool_calls>",),
+    "internlm2": ("<|action_start|>",),
+    "tagged_json": ("<function", "<tool", "<api_call>", "<action>", "<call>", "<|", "```"),
 }
 """Plain text that must occur for a mark to match; searched first because it is faster."""
 _PYTHON = re.compile(r"\[\s*(" + NAME.pattern + r")\s*\(")

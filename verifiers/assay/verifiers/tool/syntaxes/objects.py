@@ -1,5 +1,5 @@
 """Calls as JSON objects: `<tool_call>{"name", "arguments"}</tool_call>` (Hermes, Qwen2.5, Qwen3) and
-`{"name", "parameters"}` joined by `;` (Llama 3).
+`{"name", "parameters"}` joined by `;` or white space (Llama 3).
 """
 
 from __future__ import annotations
@@ -60,11 +60,10 @@ def llama3_json(reading: Reading) -> None:
 
 
 def _objects(reading: Reading) -> None:
-    """Read the object at the cursor, and those joined to it by `;`."""
+    """Read the object at the cursor, and those joined to it by `;` or white space."""
     while reading.attempt(lambda: _object(reading)):
         reading.skip_space()
-        if not reading.take(";"):
-            return
+        reading.take(";")
         reading.skip_space()
         if not reading.text.startswith("{", reading.at):
             return

@@ -29,20 +29,23 @@ _KIMI_ID = re.compile(r"\s*+([^\s<]++)\s*+")
 
 def deepseek_v3(reading: Reading) -> None:
     """Read calls of type `function` whose arguments are in a fence."""
-    _sections(reading, _DEEPSEEK, _fenced)
+    sections(reading, _DEEPSEEK, _fenced)
 
 
 def deepseek_v31(reading: Reading) -> None:
     """Read calls whose arguments follow the name."""
-    _sections(reading, _DEEPSEEK, _plain)
+    sections(reading, _DEEPSEEK, _plain)
 
 
 def kimi_k2(reading: Reading) -> None:
     """Read calls whose id contains the name."""
-    _sections(reading, _KIMI, _identified)
+    sections(reading, _KIMI, _identified)
 
 
-def _sections(reading: Reading, marks: Marks, body: Callable[[Reading, int], Attempt]) -> None:
+def sections(reading: Reading, marks: Marks, body: Callable[[Reading, int], Attempt]) -> None:
+    """Read the calls of all sections. `marks`: of the section, of a call, and their closing ones. `body` reads a call
+    from behind its opening mark to its closing one, and gets the position of the opening one.
+    """
     section, begin, end, section_end = marks
     opened = reading.text.find(section, reading.at)
     while reading.find(begin):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.verifiers.tool.scanner import Reading
-from assay.verifiers.tool.syntaxes import arrays, harmony, objects, python, sections, xml
+from assay.verifiers.tool.syntaxes import arrays, gemma, harmony, invoke, objects, python, sections, tagged, xml
 
 READERS: dict[str, Callable[[Reading], None]] = {
     "hermes": objects.hermes,
@@ -20,4 +20,13 @@ READERS: dict[str, Callable[[Reading], None]] = {
     "deepseek_v31": sections.deepseek_v31,
     "kimi_k2": sections.kimi_k2,
     "harmony": harmony.harmony,
+    "deepseek_v32": invoke.deepseek_v32,
+    "minimax_m2": invoke.minimax_m2,
+    "gemma": gemma.gemma,
+    "seed_oss": xml.seed_oss,
+    "granite": tagged.granite,
+    "phi4": tagged.phi4,
+    "jamba": tagged.jamba,
+    "internlm2": tagged.internlm2,
+    "tagged_json": tagged.tagged_json,
 }

@@ -1,6 +1,7 @@
-"""Calls whose arguments are bare text between tags: Qwen3-Coder's and GLM's.
+"""Calls whose arguments are bare text between tags: Qwen3-Coder's, Seed-OSS's and GLM's.
 
     <tool_call><function=f><parameter=k>v</parameter></function></tool_call>
+    <seed:tool_call><function=f><parameter=k>v</parameter></function></seed:tool_call>
     <tool_call>f<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>
 
 A value ends at a closing tag that is followed by further markup, so a lone closing tag inside a value is data; in a
@@ -18,6 +19,7 @@ from assay.verifiers.tool.scanner import Reading
 from assay.verifiers.tool.typed import typed_value
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_SEED = ("<seed:tool_call>", "</seed:tool_call>")
 _FUNCTION = re.compile(r"\s*<function=([^<>\n]*)>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]*)>")
 _AFTER_PARAMETER = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function>))")
@@ -28,17 +30,26 @@ _AFTER_VALUE = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>))")
 
 def qwen3_xml(reading: Reading) -> None:
     """Read every `<tool_call>` block; a function outside a block is a failed attempt."""
+    _functions(reading, _OPEN, _CLOSE)
+
+
+def seed_oss(reading: Reading) -> None:
+    """Read every `<seed:tool_call>` block; a function outside a block is a failed attempt."""
+    _functions(reading, *_SEED)
+
+
+def _functions(reading: Reading, open_: str, close: str) -> None:
     while True:
-        block, bare = (reading.text.find(mark, reading.at) for mark in (_OPEN, "<function="))
+        block, bare = (reading.text.find(mark, reading.at) for mark in (open_, "<function="))
         if block < 0 and bare < 0:
             return
         reading.at = min(at for at in (block, bare) if at >= 0)
-        reading.attempt(lambda: _qwen(reading), resume=_CLOSE, again=_OPEN)
+        reading.attempt(lambda: _function(reading, open_, close), resume=close, again=open_)
 
 
-def _qwen(reading: Reading) -> Attempt:
+def _function(reading: Reading, open_: str, close: str) -> Attempt:
     start = reading.at
-    if not reading.take(_OPEN) and not reading.options.lenient:
+    if not reading.take(open_) and not reading.options.lenient:
         raise Fault("markup")
     head = reading.match(_FUNCTION)
     if not head:
@@ -46,16 +57,16 @@ def _qwen(reading: Reading) -> Attempt:
     name = head[1].strip()
     args: dict[str, Any] = {}
     while key := reading.match(_PARAMETER):
-        value = _value(reading, _AFTER_PARAMETER, "<parameter=")
+        value = value_before(reading, _AFTER_PARAMETER, "<parameter=")
         reading.take("</parameter>")
         _add(args, key[1].strip(), value, name, reading)
     reading.require("</function>")
     if not (reading.options.lenient and not reading.text[reading.at :].strip()):
-        reading.require(_CLOSE)
+        reading.require(close)
     return reading.call(name, args, start)
 
 
-def _value(reading: Reading, end: re.Pattern[str], ambiguous: str) -> str:
+def value_before(reading: Reading, end: re.Pattern[str], ambiguous: str) -> str:
     """Return the text up to `end`; the cursor stops before it. Raises `Fault`."""
     found = end.search(reading.text, reading.at)
     if not found:
@@ -88,7 +99,7 @@ def _glm(reading: Reading) -> Attempt:
         raise Fault("markup")
     args: dict[str, Any] = {}
     while key := reading.match(_GLM_KEY):
-        value = _value(reading, _AFTER_VALUE, "<arg_key>")
+        value = value_before(reading, _AFTER_VALUE, "<arg_key>")
         reading.take("</arg_value>")
         _add(args, key[1].strip(), value, head[1], reading)
     reading.require(_CLOSE)
