@@ -28,6 +28,7 @@ BUILT_IN: dict[str, str] = {
     "math": "assay.verifiers.math:MathVerifier",
     "schema": "assay.verifiers.schema:SchemaVerifier",
     "script": "assay.verifiers.script:ScriptVerifier",
+    "similarity": "assay.verifiers.similarity:SimilarityVerifier",
     "tool": "assay.verifiers.tool:ToolVerifier",
 }
 """Name -> import path of the class."""

@@ -9,6 +9,8 @@ from pydantic import Field
 from assay.contract.base import ContractModel, Reference
 
 Extraction = Literal["whole", "answer_tag", "hash4", "answer_line", "boxed", "last_number", "choice"]
+OwnExtraction = Literal["pattern", "tag"]
+"""Extractions whose rule is in the row."""
 Normaliser = Literal["casefold", "ws", "nfkc", "strip_punct", "edge_punct", "edge_stop", "articles", "articles_leading"]
 
 
@@ -25,7 +27,13 @@ class ExactReference(Reference):
     mode: Literal["string", "number", "choice", "set", "list", "quantity"]
     gold: Any = Field(description="A string or number; for `set`, `list` and `choice` with `multi`: an array.")
     aliases: list[Any] | None = Field(None, description="Further gold answers.")
-    extract: Extraction = Field(description="Extraction rule for the completion.")
+    extract: Extraction | OwnExtraction = Field(description="Extraction rule for the completion.")
+    pattern: str | None = Field(
+        None, min_length=1, description="With `extract: pattern`: an RE2 pattern with one group, which is the answer."
+    )
+    tag: str | None = Field(
+        None, pattern=r"^[A-Za-z_][\w.:-]{0,63}$", description="With `extract: tag`: the answer is in `<tag>…</tag>`."
+    )
     gold_extract: Extraction | None = Field(None, description="Extraction rule for `gold`.")
     normalise: list[Normaliser] | None = Field(
         None, description="Applied to both sides in this order; outer white space is always removed."

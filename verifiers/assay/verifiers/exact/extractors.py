@@ -7,7 +7,7 @@ Nothing here compares answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -60,13 +60,23 @@ def _last_whole(text: str) -> Found | None:
     return found if found.text else None
 
 
-def _all_tags(text: str) -> list[Found]:
-    return [_trimmed(text, tag.start, tag.end) for tag in answer_tags(text).closed]
+def in_tag(name: str) -> Extractor:
+    """Return the extractor of the contents of `<name>…</name>`."""
+
+    def last(text: str) -> Found | None:
+        tag = last_answer_tag(text, name)
+        return None if tag is None else _trimmed(text, tag.start, tag.end)
+
+    return Extractor(lambda text: [_trimmed(text, tag.start, tag.end) for tag in answer_tags(text, name).closed], last)
 
 
-def _last_tag(text: str) -> Found | None:
-    tag = last_answer_tag(text)
-    return None if tag is None else _trimmed(text, tag.start, tag.end)
+def by_pattern(matches: Callable[[str], Iterator[tuple[int, int]]]) -> Extractor:
+    """Return the extractor of what the group of a row's pattern matches."""
+
+    def every(text: str) -> list[Found]:
+        return [_trimmed(text, start, end) for start, end in matches(text)]
+
+    return Extractor(every, lambda text: next(reversed(every(text)), None))
 
 
 def _rest_of_line(text: str, at: int, stop: int) -> Found:
@@ -173,7 +183,7 @@ MARKS = {"answer_tag": "</answer>", "boxed": "\\boxed", "hash4": "####"}
 
 EXTRACTORS: dict[str, Extractor] = {
     "whole": Extractor(_all_whole, _last_whole),
-    "answer_tag": Extractor(_all_tags, _last_tag),
+    "answer_tag": in_tag("answer"),
     "hash4": Extractor(_all_hashes, _last_hash),
     "answer_line": Extractor(_all_lines, last_marker_answer),
     "boxed": Extractor(_all_boxes, _last_box),

@@ -239,5 +239,5 @@ OPTIONS: dict[str, frozenset[str]] = {
     "choice": frozenset({"choices", "labels", "multi"}),
 }
 """Options that belong to one mode each."""
-COMMON = frozenset({"mode", "gold", "aliases", "extract", "gold_extract", "multiple", "think"})
+COMMON = frozenset({"mode", "gold", "aliases", "extract", "pattern", "tag", "gold_extract", "multiple", "think"})
 """Options that every mode accepts."""

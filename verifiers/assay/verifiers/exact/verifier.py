@@ -14,10 +14,11 @@ from assay.contract.references.exact import ExactReference
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Answer, Candidate
 from assay.verifiers.errors import InvalidReference
-from assay.verifiers.exact.extractors import EXTRACTORS, MARKS, Extractor
+from assay.verifiers.exact.extractors import EXTRACTORS, MARKS, Extractor, by_pattern, in_tag
 from assay.verifiers.exact.modes import COMMON, OPTIONS, Reader, as_text, reader_of
 from assay.verifiers.exact.numbers import Interval, Number, to_text
 from assay.verifiers.extract import Found
+from assay.verifiers.matchers.patterns import group_matches
 
 EXTRACTED = 1_000
 """Maximum number of code points of the extracted text in a result."""
@@ -56,7 +57,7 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
         return ExactSpec(
             reader=reader,
             golds=tuple(golds),
-            extractor=EXTRACTORS[reference.extract],
+            extractor=_extractor(reference),
             multiple=reference.multiple,
             keep_thinking=reference.think == "keep",
             reference=reference,
@@ -77,6 +78,18 @@ class ExactVerifier(Verifier[ExactReference, ExactSpec]):
             return _verdict(spec, candidate, "unparsed", found, answer, flags=flags)
         equal = any(spec.reader.equal(gold, value) for gold in spec.golds)
         return _verdict(spec, candidate, "equal" if equal else "unequal", found, answer, value=value, flags=flags)
+
+
+def _extractor(reference: ExactReference) -> Extractor:
+    """Return the extractor of a row. Raises `InvalidReference`."""
+    for name in ("pattern", "tag"):
+        if (getattr(reference, name) is not None) != (reference.extract == name):
+            raise InvalidReference(f"required with `extract: {name}`, and only allowed there", field=name)
+    if reference.pattern is not None:
+        return by_pattern(group_matches(reference.pattern, "pattern"))
+    if reference.tag is not None:
+        return in_tag(reference.tag)
+    return EXTRACTORS[reference.extract]
 
 
 def _check_options(reference: ExactReference) -> None:
@@ -116,7 +129,7 @@ def _choose(spec: ExactSpec, text: str) -> tuple[Found | None, tuple[str, ...]]:
         last = spec.extractor.last(text)
         return last, MULTIPLE if found and (last is None or _differ(spec, found)) else ()
     answer = spec.extractor.last(text) if spec.multiple == "last" else next(iter(spec.extractor.all(text)), None)
-    mark = MARKS.get(spec.reference.extract)
+    mark = f"</{spec.reference.tag}>" if spec.reference.tag else MARKS.get(spec.reference.extract)
     count = text.count(mark) if mark else 0
     if count > SPAM:
         return answer, ("answer_spam",)
