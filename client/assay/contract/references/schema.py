@@ -1,4 +1,4 @@
-"""The reference of `schema`: JSON in the completion must be valid and, with `gold`, equal."""
+"""The reference of `schema`: a document in the completion must be valid and, with `gold`, equal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ class SchemaReference(Reference):
     """JSON Schema 2020-12. No external `$ref`."""
 
     schema_: dict[str, Any] | bool = Field(alias="schema", description="2020-12, unless `$schema` names another draft.")
-    extract: Literal["whole", "fence_ok"] = Field(
-        "whole", description="`fence_ok`: one code fence around it is allowed."
+    format: Literal["json", "yaml", "toml", "xml", "csv"] = Field(
+        "json",
+        description="The document's format; the schema describes it as JSON. XML and CSV values are read as the types "
+        "that the schema asks for.",
+    )
+    extract: Literal["whole", "fence_ok", "last_fence", "last_object"] = Field(
+        "whole",
+        description="`fence_ok`: one code fence around it is allowed. `last_fence`: the last fence in prose. "
+        "`last_object`: the last JSON object or array in prose.",
     )
     mode: Literal["text", "tool_call"] = Field(
         "text", description="`tool_call`: there must be exactly one call, whose arguments are checked."

@@ -1,26 +1,25 @@
-"""`schema`: the answer, or the arguments of the one call, is strict JSON, valid, and equal to the gold if there is one.
+"""`schema`: the answer, or the arguments of the one call, is a document, valid, and equal to the gold if there is one.
 
 JSON is read by the one strict parser of the service: NaN, duplicate keys, single quotes, text after the value, nesting
-deeper than 200 and numbers of more than 4,300 digits are rejected, in time linear in the text.
+deeper than 200 and numbers of more than 4,300 digits are rejected, in time linear in the text. Other formats are read
+as the same values (`documents`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from assay.contract.references.schema import SchemaReference
-from assay.verifiers import strict_json
 from assay.verifiers.base import Budget, Verdict, Verifier, binary
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.matchers import Matcher, compile_matcher, compile_schema, exact_value, has_matchers
+from assay.verifiers.schema.documents import DocumentFault, read_document
+from assay.verifiers.schema.extraction import EXTRACTIONS
 from assay.verifiers.tool.attempts import Options, Tool
 from assay.verifiers.tool.reading import read
-
-_FENCE = re.compile(r"```[ \t]*+[\w+.-]*+[ \t]*+\r?\n(.*)```", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +44,10 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
         """Compile schema and gold. Raises `InvalidReference`; a plain gold must itself be valid."""
         if reference.tool is not None and reference.mode != "tool_call":
             raise InvalidReference("only allowed with mode tool_call", field="tool")
+        if reference.extract == "last_object" and reference.format != "json":
+            raise InvalidReference("only for format json", field="extract")
+        if reference.mode == "tool_call" and reference.format != "json":
+            raise InvalidReference("arguments of a call are JSON", field="format")
         valid = compile_schema(reference.schema_, "schema", assert_format=reference.assert_format)
         if "gold" not in reference.model_fields_set:
             return SchemaSpec(reference=reference, valid=valid, gold=None, options=_options(reference))
@@ -61,14 +64,17 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
         answer = candidate.answer
         if answer is None or not answer.text.strip():
             return binary(False, "no_answer", message=candidate.message_index)
-        text, start = _json_text(answer.text, fenced=spec.reference.extract == "fence_ok")
+        reference = spec.reference
+        found = EXTRACTIONS[reference.extract](answer.text, reference.format)
+        if found is None:
+            return binary(False, "no_answer", message=answer.message)
         where: dict[str, Any] = {
-            "span": (answer.offset + start, answer.offset + start + len(text)),
+            "span": (answer.offset + found.start, answer.offset + found.end),
             "message": answer.message,
         }
         try:
-            value = strict_json.value_of(text)
-        except strict_json.JsonFault as fault:
+            value = read_document(found.text, reference.format, reference.schema_)
+        except DocumentFault as fault:
             explanation = {"why": fault.detail} if candidate.explain else {}
             return binary(False, "unparsed", explanation=explanation, **where)
         return _check_value(spec, value, where)
@@ -82,15 +88,6 @@ def _options(reference: SchemaReference) -> Options:
     if reference.tool is None:
         return Options(other=Tool(name="", parameters=parameters))
     return Options(tools={reference.tool: Tool(name=reference.tool, parameters=parameters)})
-
-
-def _json_text(text: str, *, fenced: bool) -> tuple[str, int]:
-    """Return the text that should be JSON, and its offset."""
-    trimmed = text.strip()
-    start = text.find(trimmed)
-    if fenced and (fence := _FENCE.fullmatch(trimmed)):
-        return fence[1], start + fence.start(1)
-    return trimmed, start
 
 
 def _check_value(spec: SchemaSpec, value: Any, where: dict[str, Any]) -> Verdict:

@@ -9,9 +9,9 @@ from assay.verifiers import strict_json
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidItem, InvalidReference
 from assay.verifiers.matchers import compile_matcher
+from assay.verifiers.paths import parse_path, without
 from assay.verifiers.tool.matching import Spare, all_matched, matches_any_order, matches_in_order, most_matched
 from assay.verifiers.tool.outcome import Check, Context, Outcome
-from assay.verifiers.tool.paths import parse_path, without
 from assay.verifiers.tool.reading import Reply
 
 

@@ -20,8 +20,8 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.errors import InvalidReference
 from assay.verifiers.exact.extractors import EXTRACTORS
 from assay.verifiers.matchers import compile_matcher, compile_schema, exact_value, key_of
+from assay.verifiers.paths import parse_path, values_at
 from assay.verifiers.tool.outcome import Check, Context, Outcome
-from assay.verifiers.tool.paths import parse_path, values_at
 from assay.verifiers.tool.reading import Recorded, Reply
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
