@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from assay.contract.base import ContractModel, Reference
 from assay.contract.references.instructions import Count, Instruction, Positive, Rel, Word
+from assay.contract.references.layouts import LayoutConstraint
 
 Region = Literal["whole", "answer", "think"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -250,7 +251,8 @@ Constraint = Annotated[
     | Sections
     | TwoResponses
     | OneOf
-    | Instruction,
+    | Instruction
+    | LayoutConstraint,
     Field(discriminator="type"),
 ]
 

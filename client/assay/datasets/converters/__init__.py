@@ -35,7 +35,14 @@ CONVERTERS = {
     )
 }
 """Converters by name. `auto` takes the first whose columns a record has."""
-ALIASES = {"taco": "apps", "open_r1": "math", "lcb": "live_code_bench", "codecontests": "code_contests"}
+ALIASES = {
+    "taco": "apps",
+    "open_r1": "math",
+    "lcb": "live_code_bench",
+    "codecontests": "code_contests",
+    "ifbench": "ifeval",
+    "iftrain": "open_instruct",
+}
 
 
 def find(name: str) -> Converter:

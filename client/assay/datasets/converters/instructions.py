@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay.datasets.converters.base import Converter, Fields, Options, name_of, text
+from assay.datasets.converters.ifbench import IF_RLVR, IFBENCH
 from assay.datasets.converters.text import last_box
 from assay.datasets.records import RecordFault
 
@@ -92,8 +93,13 @@ KINDS: dict[str, Kind] = {
     "change_case:english_capital": _plain("all_caps"),
     "change_case:english_lowercase": _plain("all_lower"),
     "punctuation:no_comma": _plain("no_comma"),
+    **IFBENCH,
+    **IF_RLVR,
 }  # fmt: skip
-"""IFEval's instruction ids (google-research/instruction_following_eval/instructions_registry.py)."""
+KINDS["letters:letter_counting2"] = KINDS["keywords:letter_frequency"]
+"""IFEval's instruction ids (google-research/instruction_following_eval/instructions_registry.py), IFBench's and
+IF-RLVR's.
+"""
 
 VERIFIES: dict[str, tuple[str, dict[str, str]]] = {
     "verify_keywords": ("keywords:existence", {"keyword_list": "keywords"}),
@@ -164,7 +170,7 @@ def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     kinds, kwargs = fields["instruction_id_list"], fields["kwargs"]
     if not isinstance(kinds, list) or not isinstance(kwargs, list) or len(kinds) != len(kwargs) or not kinds:
         raise RecordFault("instruction_id_list and kwargs are not two lists of equal length")
-    given = [{key: item for key, item in (params or {}).items() if item is not None} for params in kwargs]
+    given = [_given(params or {}) for params in kwargs]
     yield {
         **name_of(fields.get("key")),
         "prompt": text(fields, "prompt"),
@@ -172,9 +178,18 @@ def _ifeval(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     }
 
 
+def _given(params: Params) -> Params:
+    """Return the parameters that are set. Parquet gives whole numbers as floats where a column has gaps."""
+    return {
+        key: int(item) if isinstance(item, float) and item.is_integer() else item
+        for key, item in params.items()
+        if item is not None and item == item
+    }
+
+
 IFEVAL = Converter(
     name="ifeval",
-    summary="prompt, instruction_id_list, kwargs (google/IFEval, and sets of its shape)",
+    summary="prompt, instruction_id_list, kwargs (google/IFEval, allenai/IFBench_test, and sets of their shape)",
     columns=("prompt", "instruction_id_list", "kwargs"),
     convert=_ifeval,
 )
@@ -236,7 +251,7 @@ def _verified(asked: Any) -> list[dict[str, Any]]:
         asked = asked[0]
     if isinstance(asked, dict) and isinstance(asked.get("instruction_id"), list):
         pairs = zip(asked["instruction_id"], asked.get("kwargs") or [], strict=True)
-        return [c for kind, params in pairs for c in constraints(str(kind), params or {})]
+        return [c for kind, params in pairs for c in constraints(str(kind), _given(params or {}))]
     if not isinstance(asked, dict) or asked.get("func_name") not in VERIFIES:
         raise RecordFault(f"function {asked.get('func_name') if isinstance(asked, dict) else asked!r} is not known")
     if asked["func_name"] in ("validate_choice", "validate_choices"):

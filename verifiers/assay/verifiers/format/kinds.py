@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from assay.verifiers.format import checks, instructions, languages
+from assay.verifiers.format import checks, instructions, languages, layouts, wording
 from assay.verifiers.format.plain import folded, is_blank
 from assay.verifiers.format.regions import Region
 
@@ -39,6 +39,8 @@ TEXT_CHECKS: Mapping[str, Check] = {
     "two_responses": checks.two_responses,
     "word_count": checks.word_count,
     **instructions.CHECKS,
+    **wording.CHECKS,
+    **layouts.CHECKS,
 }
 """Checks of a text. A blank text meets none of them."""
 
@@ -57,6 +59,12 @@ FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     ),
     "language": lambda rule: None if languages.known(rule.code) else "unknown language",
     "language_consistency": lambda rule: None if languages.known(rule.code) else "unknown language",
+    "nth_words": lambda rule: None if languages.known(rule.code) else "unknown language",
+    "copies": lambda rule: None if not is_blank(rule.text) else "blank text",
+    "changed_first_word": lambda rule: None if not is_blank(rule.text) else "blank text",
+    "distinct_keywords": lambda rule: _blank(rule.words),
+    "item_list": lambda rule: _blank(rule.items),
+    "template": lambda rule: _blank(rule.labels),
     "ends_with": lambda rule: None if not is_blank(rule.text) else "blank text",
     "starts_with": lambda rule: None if not is_blank(rule.text) else "blank text",
     "postscript": lambda rule: None if not is_blank(rule.marker) else "blank marker",
