@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +126,26 @@ def test_a_vote_is_right_if_its_winner_is() -> None:
     assert majority_at_k(samples, 4) == 1.0
     assert majority_at_k([("5", False), ("4", True)], 2) == 0.5
     assert majority_at_k([("", False)] * 3, 2) == 0.0
-    assert majority_at_k([("4", True)] * 20 + [("5", False)] * 20, 9) == pytest.approx(0.5, abs=0.05)
+    assert majority_at_k([("4", True)] * 20 + [("5", False)] * 20, 9) == 0.5
+
+
+@given(st.lists(st.sampled_from(["right", "a", "b", "c", ""]), min_size=1, max_size=9), st.data())
+def test_maj_at_k_equals_the_mean_over_all_draws(answers: list[str], data: st.DataObject) -> None:
+    samples = [(answer, answer == "right") for answer in answers]
+    k = data.draw(st.integers(1, len(samples)))
+    votes = []
+    for chosen in itertools.combinations(answers, k):
+        counts = Counter(answer for answer in chosen if answer)
+        winners = [answer for answer in counts if counts[answer] == max(counts.values())]
+        votes.append(winners.count("right") / len(winners) if winners else 0.0)
+    assert majority_at_k(samples, k) == pytest.approx(sum(votes) / len(votes))
+
+
+def test_maj_at_k_of_many_samples_is_exact_and_quick() -> None:
+    samples = [("right", True)] * 300 + [(str(n % 171), False) for n in range(700)] + [("", False)] * 24
+    started = time.process_time()
+    assert 0.99 < majority_at_k(samples, 64) <= 1
+    assert time.process_time() - started < 10
 
 
 def test_intervals_cover_the_mean_and_shrink() -> None:
@@ -218,15 +239,26 @@ def test_unsuitable_samples_are_dropped_and_counted(
     code, said = assay(
         "curate", write(rows), "--sft", tmp_path / "s.jsonl", "--band", "0.1:0.99", "--max-length", 20, "--json", report
     )
-    assert code == 0 and [line["completion"][0]["content"] for line in lines(tmp_path / "s.jsonl")] == ["It is 4."], (
-        said
-    )
+    said_by = [line["completion"][0]["content"] for line in lines(tmp_path / "s.jsonl")]
+    assert code == 0 and said_by == ["It is 4.", "So, 4", "So, 4"], said
     assert json.loads(report.read_text())["dropped"] == {
         "no verdict": 1,
         "said already": 1,
-        "not right": 1,
-        "pass rate out of band": 6,
+        "not right": 2,
+        "cut off": 1,
+        "flagged": 1,
+        "too long": 1,
     }
+
+
+def test_the_band_chooses_prompts_for_rl_and_no_others(
+    write: Write, assay: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    rows = [rollout("easy", 1.0, "4"), rollout("mid", 0.0, "5"), rollout("mid", 1.0, "4"), rollout("hard", 0.0, "7")]
+    sft, rl = tmp_path / "s.jsonl", tmp_path / "r.jsonl"
+    assert assay("curate", write(rows), "--sft", sft, "--rl", rl, "--band", "0.1:0.9")[0] == 0
+    assert [line["prompt"][0]["content"] for line in lines(sft)] == ["easy?", "mid?"]
+    assert [line["prompt"][0]["content"] for line in lines(rl)] == ["mid?"]
 
 
 def test_the_best_are_chosen_by_reward_then_length(

@@ -165,6 +165,109 @@ def test_rows_of_the_same_prompt() -> None:
     assert found == [{"contradictory"}, {"duplicate"}, {"contradictory"}, {"duplicate"}, set()]
 
 
+MATH_ROW: Row = {"verifier": "math", "prompt": "What is six times seven?", "reference": {"answer": "42"}}
+CASES: dict[str, tuple[list[Row], set[str]]] = {
+    "duplicates by case and marks": (
+        [MATH_ROW, {**MATH_ROW, "prompt": "what is Six times seven"}],
+        {"duplicate"},
+    ),
+    "another sign is another prompt": (
+        [{**MATH_ROW, "prompt": "Simplify x + 1."}, {**MATH_ROW, "prompt": "Simplify x - 1."}],
+        set(),
+    ),
+    "one prompt under two verifiers": (
+        [MATH_ROW, {**MATH_ROW, "verifier": "exact", "reference": {"mode": "number", "gold": 42, "extract": "boxed"}}],
+        set(),
+    ),
+    "the answer in the prompt": ([{**MATH_ROW, "prompt": "Six times seven? (Answer: 42)"}], {"answer_in_prompt"}),
+    "a number of the problem": ([{**MATH_ROW, "prompt": "How many are 42 of 42 apples?"}], set()),
+    "a word of the prompt": (
+        [
+            {
+                "verifier": "exact",
+                "prompt": "Paris or London: which is the capital of France?",
+                "reference": {"mode": "string", "gold": "Paris", "extract": "answer_line"},
+            }
+        ],
+        {"answer_in_prompt"},
+    ),
+    "a huge relative tolerance": ([changed(MATH_ROW, tol={"rel": 0.5})], {"loose_tolerance"}),
+    "a huge absolute tolerance": ([changed(MATH_ROW, tol={"abs": 40})], {"loose_tolerance"}),
+    "a small tolerance": ([changed(MATH_ROW, tol={"rel": 0.001})], set()),
+    "a huge tolerance of outputs": ([changed(program(3), compare="float:1")], {"loose_tolerance"}),
+    "equal options": ([changed(choice(3), choices=["3 apples", "4 pears", "4  Pears"])], {"equal_options"}),
+    "any arguments": (
+        [
+            {
+                "verifier": "tool",
+                "reference": {"expect": {"calls": [{"name": "f", "args": {"a": {"$ignore": True}}}]}},
+            }
+        ],
+        {"unchecked_arguments"},
+    ),
+    "schema: false": ([{"verifier": "schema", "reference": {"schema": False}}], {"unsatisfiable"}),
+    "a range without a number": (
+        [{"verifier": "format", "reference": {"aggregate": "all", "constraints": [
+            {"type": "word_count", "rel": ">", "n": 5}, {"type": "word_count", "rel": "<=", "n": 5},
+        ]}}],
+        {"unsatisfiable"},
+    ),
+    "a word required and forbidden": (
+        [{"verifier": "format", "reference": {"aggregate": "all", "constraints": [
+            {"type": "keywords", "all": ["Red"]}, {"type": "forbidden", "any": ["red", "blue"]},
+        ]}}],
+        {"unsatisfiable"},
+    ),
+    "constraints that fit": (
+        [{"verifier": "format", "reference": {"aggregate": "all", "constraints": [
+            {"type": "word_count", "rel": ">", "n": 5}, {"type": "word_count", "rel": "<=", "n": 9},
+        ]}}],
+        set(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_faults_of_a_reference(name: str) -> None:
+    rows, expected = CASES[name]
+    report = run(
+        [{"id": f"r{n}", **row} for n, row in enumerate(rows)], depth=Depth(repeats=1, mutants=False, degenerate=False)
+    )
+    found = {finding.kind for finding in report.findings}
+    assert found - {"no_gold", "gold_rejected", "second_opinion"} == expected
+
+
+def test_tests_that_a_constant_or_a_stub_passes() -> None:
+    def function(n: int, wanted: list[int]) -> Row:
+        tests = [{"entry_point": "f", "args": [k], "expected": value} for k, value in enumerate(wanted)]
+        return {
+            "id": f"f{n}",
+            "verifier": "code",
+            "reference": {"language": "python", "mode": "function", "tests": tests},
+        }
+
+    def asserting(n: int, code: str) -> Row:
+        reference = {"language": "python", "mode": "asserts", "tests": [{"test_code": code}]}
+        return {"id": f"a{n}", "verifier": "code", "reference": reference}
+
+    rows = [
+        function(0, [7, 7, 7]),
+        function(1, [7, 8, 7]),
+        asserting(0, "assert f(1) is None or f(2)"),
+        asserting(1, "assert f(1) == 2\nassert f(2) == 3"),
+        asserting(2, "x = [3, 1]\nassert f(x) is x"),
+    ]
+    report = run(rows, depth=Depth(repeats=1, mutants=False))
+    weak = {"gamed", "weak_asserts"}
+    assert [kinds(report, row["id"]) & weak for row in rows] == [
+        {"gamed"},
+        set(),
+        {"weak_asserts"},
+        set(),
+        {"weak_asserts"},
+    ]
+
+
 def test_rows_are_identified_by_line() -> None:
     """Names repeat in published sets: three rows with one name count as three rows."""
     rows = [dict(changed(choice(n), gold="Q"), id="same") for n in range(3)] + [dict(choice(9), id="twice")] * 2

@@ -2,8 +2,9 @@
 
 pass@k is the unbiased estimator 1 - C(n-c, k) / C(n, k) for a prompt with c correct of n samples (Chen et al. 2021,
 section 2.1), averaged over prompts. maj@k is the probability that the most frequent answer among k samples drawn
-without replacement is right, ties split evenly (Wang et al. 2022); it is estimated by seeded draws if there are too
-many cases. Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are excluded and counted.
+without replacement is right, ties split evenly (Wang et al. 2022); it is exact: draws are counted by how many samples
+of each answer they hold. Intervals: percentile bootstrap over prompts, seeded. Samples without a verdict are excluded
+and counted.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from fractions import Fraction
 
 RIGHT = "\0right"
 """The answer of every correct sample: all correct answers of a prompt count as one, however they are written."""
 DRAWS = 1000
-_ENUMERATED = 200
+_Ways = dict[tuple[int, int], int]
+"""Number of ways by (samples drawn, wrong answers that tie with the right one)."""
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -28,29 +30,54 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
 
 
-def majority_at_k(answers: Sequence[tuple[str, bool]], k: int, *, seed: int = 0) -> float:
-    """Return the probability that a vote of `k` of these samples, each (answer, right), is right. Samples without an
-    answer do not vote.
+def majority_at_k(answers: Sequence[tuple[str, bool]], k: int) -> float:
+    """Return the probability that a vote of `k` of these samples, each (answer, right), is right. All right answers
+    count as one; samples without an answer do not vote. Raises `ValueError` for k > n.
     """
     n = len(answers)
     if not 1 <= k <= n:
         raise ValueError("need 1 <= k <= n")
-    if math.comb(n, k) <= _ENUMERATED:
-        votes = [_vote(chosen) for chosen in combinations(answers, k)]
-    else:
-        draw = random.Random(seed)
-        votes = [_vote(draw.sample(answers, k)) for _ in range(_ENUMERATED)]
-    return sum(votes) / len(votes)
+    right = sum(correct for _, correct in answers)
+    wrong = Counter(answer for answer, correct in answers if answer and not correct)
+    blank = n - right - wrong.total()
+    sizes = Counter(wrong.values())
+    won = Fraction(0)
+    for votes in range(1, min(right, k) + 1):
+        ways = _losing_draws(sizes, votes, k - votes)
+        for (drawn, ties), count in ways.items():
+            won += Fraction(math.comb(right, votes) * count * math.comb(blank, k - votes - drawn), ties + 1)
+    return float(won / math.comb(n, k))
 
 
-def _vote(chosen: Sequence[tuple[str, bool]]) -> float:
-    counts = Counter(answer for answer, _ in chosen if answer)
-    if not counts:
-        return 0.0
-    most = max(counts.values())
-    winners = {answer for answer, count in counts.items() if count == most}
-    right = {answer for answer, correct in chosen if correct}
-    return len(winners & right) / len(winners)
+def _losing_draws(sizes: Mapping[int, int], votes: int, most: int) -> _Ways:
+    """Return the ways to draw at most `most` wrong samples of which no answer has more than `votes`. `sizes`: how many
+    wrong answers there are by their number of samples.
+    """
+    ways: _Ways = {(0, 0): 1}
+    for size, count in sizes.items():
+        one = {(j, int(j == votes)): math.comb(size, j) for j in range(min(size, votes, most) + 1)}
+        ways = _product(ways, _power(one, count, most), most)
+    return ways
+
+
+def _power(ways: _Ways, exponent: int, most: int) -> _Ways:
+    result: _Ways = {(0, 0): 1}
+    while exponent:
+        if exponent & 1:
+            result = _product(result, ways, most)
+        ways = _product(ways, ways, most) if exponent > 1 else ways
+        exponent >>= 1
+    return result
+
+
+def _product(one: _Ways, other: _Ways, most: int) -> _Ways:
+    made: _Ways = {}
+    for (drawn, ties), count in one.items():
+        for (more, further), ways in other.items():
+            if drawn + more <= most:
+                key = (drawn + more, ties + further)
+                made[key] = made.get(key, 0) + count * ways
+    return made
 
 
 def interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:

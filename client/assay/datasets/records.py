@@ -1,13 +1,16 @@
-"""Read records of a published dataset's files one at a time: JSON lines, JSON arrays and objects, Parquet, gzip of
+"""Read records of a published dataset's files one at a time: JSON lines, JSON arrays and objects, CSV, Parquet, gzip of
 these.
 
 A record that cannot be read is yielded as a fault with its line, and reading continues. Only one record is in memory.
-Nothing is unpickled. Not covered: CSV, Arrow IPC, archives; files of a hub must be downloaded first.
+Nothing is unpickled. The values of CSV are text. Not covered: Arrow IPC, archives; files of a hub must be downloaded
+first.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +24,11 @@ from assay.cli.parquet import arrow
 
 LONGEST_RECORD = 256 << 20
 """Bytes."""
-SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet", ".pq")
+SUFFIXES = (
+    *(name + packed for name in (".jsonl", ".json", ".csv", ".tsv") for packed in ("", ".gz")),
+    ".parquet",
+    ".pq",
+)
 _BATCH_ROWS = 16
 _BLOCK = 1 << 16
 _SPACE = " \t\r\n"
@@ -60,6 +67,9 @@ def _read_file(path: Path) -> Iterator[Record]:
         yield from _read_parquet(path)
         return
     with _opened(path) as stream:
+        if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
+            yield from _read_table(stream, path)
+            return
         yield from _read_array(stream, str(path)) if _starts_array(stream) else _read_lines(stream, path)
 
 
@@ -105,6 +115,23 @@ def parse(text: bytes | str, source: str, place: int) -> Record:
     if not isinstance(fields, dict):
         return Record(source, place, {}, "not a JSON object")
     return Record(source, place, fields)
+
+
+def _read_table(stream: BinaryIO, path: Path) -> Iterator[Record]:
+    """Yield one record per row of a table with a header. A row with another number of columns is a fault."""
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+    csv.field_size_limit(LONGEST_RECORD)
+    rows = csv.reader(text, delimiter="\t" if ".tsv" in path.name else ",", strict=True)
+    try:
+        header = next(rows, [])
+        for place, row in enumerate(rows, 1):
+            fault = None if len(row) == len(header) else f"{len(row)} columns instead of {len(header)}"
+            if row:
+                yield Record(str(path), place, dict(zip(header, row, strict=False)), fault)
+    except csv.Error as error:
+        raise Unusable(f"not readable CSV ({error})", line=rows.line_num, source=str(path)) from None
+    finally:
+        text.detach()
 
 
 def _read_array(stream: BinaryIO, source: str) -> Iterator[Record]:

@@ -5,8 +5,11 @@ Rows for which doing nothing is right (`no_call`) get no such completion, nor do
 
 from __future__ import annotations
 
+import ast
+import builtins
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.datasets.audit.golds import arguments, expectation, expected_calls, message, verifier_of
@@ -33,6 +36,8 @@ _BODIES = {
     "exits": "import sys\n    sys.exit(0)",
     "returns what equals all": 'return type("E", (), {"__eq__": lambda s, o: True, "__bool__": lambda s: True})()',
 }
+_STUBS = {**_BODIES, "returns true": "return True"}
+_LONGEST_TESTS = 200_000
 
 
 def degenerate_completions(row: Row) -> Iterator[tuple[str, Any]]:
@@ -91,9 +96,57 @@ def _functions(reference: Row) -> dict[str, str]:
     names = {str(t.get("entry_point")) for t in tests if isinstance(t, Mapping)} if isinstance(tests, list) else set()
     if reference.get("mode") != "function":
         return {name: _PROGRAMS[name] for name in ("exit(0)", "os._exit(0)", "raise", "prints nothing")}
-    return {
-        what: "\n".join(f"def {name}(*a, **k):\n    {body}" for name in sorted(names)) for what, body in _BODIES.items()
-    }
+    return {what: _defined(names, body) for what, body in {**_BODIES, **_usual_value(tests)}.items()}
+
+
+def _defined(names: Iterable[str], body: str) -> str:
+    """Return functions of these names with one body."""
+    return "\n".join(f"def {name}(*a, **k):\n    {body}" for name in sorted(names))
+
+
+def _usual_value(tests: Any) -> dict[str, str]:
+    """Return the body of a function that returns the value which all of several tests expect."""
+    wanted = [test.get("expected") for test in tests if isinstance(test, Mapping)] if isinstance(tests, list) else []
+    text = json.dumps(wanted[0]) if wanted else ""
+    if len(wanted) < 2 or len(text) > 1000 or any(json.dumps(other) != text for other in wanted):
+        return {}
+    return {"returns the usual value": f"import json\n    return json.loads({text!r})"}
+
+
+def stubs(row: Row) -> Iterator[tuple[str, str]]:
+    """Yield programs that define what the assertions call and compute nothing."""
+    reference = row.get("reference")
+    if verifier_of(row) != "code" or not isinstance(reference, Mapping) or reference.get("mode") != "asserts":
+        return
+    names = _called(reference.get("tests")) if reference.get("language") == "python" else set()
+    for what in ("returns nothing", "returns its argument", "returns true") if names else ():
+        source = _defined(names, _STUBS[what])
+        yield f"a stub that {what}", source if reference.get("extract") == "whole" else f"```python\n{source}\n```"
+
+
+def _called(tests: Any) -> set[str]:
+    """Return the names that the tests call without defining or importing them."""
+    called, bound = set[str](), set(dir(builtins))
+    for test in tests if isinstance(tests, list) else ():
+        source = str(test.get("test_code")) if isinstance(test, Mapping) else ""
+        try:
+            nodes = list(ast.walk(ast.parse(source[:_LONGEST_TESTS])))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return set()
+        called |= {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        bound |= {name for node in nodes for name in _bound(node)}
+    return called - bound
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).partition(".")[0]
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
 
 
 def _callers(reference: Row) -> Iterator[tuple[str, Any]]:

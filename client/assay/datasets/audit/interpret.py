@@ -53,6 +53,8 @@ def _wrong_answers(row: Row, name: str, line: int, by_kind: Mapping[str, Answere
         if _paid(result, least=0.5 if _partial(row) else 0.0):
             kind = "weak_constraint" if verifier_of(row) == "format" else "gamed"
             yield Finding(name, line, kind, f"degenerate completion: {probe.name}", probe.name)
+    if passed := next((probe.name for probe, result in by_kind.get("stub", ()) if _paid(result, least=0.0)), None):
+        yield Finding(name, line, "weak_asserts", passed, passed)
 
 
 def _schemas(name: str, line: int, by_kind: Mapping[str, Answered]) -> Iterator[Finding]:
@@ -105,6 +107,7 @@ def _near_limits(row: Row, name: str, line: int, runs: Sequence[Result]) -> Iter
     wall = float(limits.get("wall_s") or _DEFAULT_WALL_S)
     allowed = {
         "cpu_ms": float(limits.get("cpu_s") or wall) * 1000,
+        "wall_ms": wall * 1000,
         "memory_kb": (limits.get("memory_mb") or 512) * 1024,
     }
     for field, most in allowed.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.contract.item import ITEM_FIELDS
-from assay.datasets.audit.degenerate import degenerate_completions
+from assay.datasets.audit.degenerate import degenerate_completions, stubs
 from assay.datasets.audit.golds import arguments, expectation, expected_calls, gold_of, verifier_of
 from assay.datasets.audit.mutants import mutants
 
@@ -34,7 +34,7 @@ _SENT = frozenset(ITEM_FIELDS) - _OF_ROLLOUTS
 
 @dataclass(frozen=True)
 class Probe:
-    """One item to score. `kind`: gold, again, mutant, degenerate, low_trust or schema."""
+    """One item to score. `kind`: gold, again, mutant, degenerate, stub, low_trust or schema."""
 
     kind: str
     name: str
@@ -69,6 +69,8 @@ def probes(row: Row, depth: Depth) -> Iterator[Probe]:
     if depth.degenerate:
         for name, text in degenerate_completions(row):
             yield Probe("degenerate", name, _item(base, text, opinion=0.0))
+        for name, text in stubs(row):
+            yield Probe("stub", name, _item(base, text, opinion=0.0))
     yield from _schemas(row)
 
 

@@ -17,6 +17,7 @@ from assay.datasets.audit.findings import KINDS, Finding, Severity
 from assay.datasets.audit.golds import expected_calls
 from assay.datasets.audit.interpret import interpret
 from assay.datasets.audit.probes import Depth, Probe, probes
+from assay.datasets.audit.references import reference_findings
 from assay.datasets.audit.texts import Prompts, TestSet, hints, tool_golds
 from assay.datasets.records import Record
 from assay.datasets.second_opinion import NAME, SecondOpinion
@@ -134,6 +135,7 @@ def _seen(
     """Yield the findings about a row that need no scoring."""
     yield from prompts.check(fields, name, line)
     yield from hints(fields, name, line)
+    yield from reference_findings(fields, name, line)
     reference = fields.get("reference")
     calls = expected_calls(reference) if isinstance(reference, dict) else None
     yield from tool_golds(fields, name, line, calls)

@@ -1,8 +1,9 @@
 """Findings from the rows' texts alone: duplicates, contradictions, contamination, hints of special checkers.
 
-Prompts are equal if they differ only in case and spacing. Contamination is measured in words without punctuation: a run
-of 13 shared with a test set (Brown et al. 2020, appendix C), or for shorter prompts all words. Memory: 8 bytes per word
-of the test sets, and about 100 bytes per row.
+Prompts are equal if they differ only in case, spacing, and punctuation at the ends of words; rows of different
+verifiers are not compared. Contamination is measured in words without punctuation: a run of 13 shared with a test set
+(Brown et al. 2020, appendix C), or for shorter prompts all words. Memory: 8 bytes per word of the test sets, and about
+100 bytes per row.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _TOLERANCE = re.compile(
     r"(absolute|relative)( or (absolute|relative))? (error|difference)|10\s*\^?\s*\{?\s*[-−–]\s*\d|1e-\d|precision of",
     re.I,
 )
+_MARKS = ".,;:!?\"'“”‘’*_`"
 _DECIMAL = re.compile(r"[-+]?\d+\.\d+")
 
 
@@ -58,13 +60,13 @@ class Prompts:
 
     def check(self, row: Row, name: str, line: int) -> Iterator[Finding]:
         """Yield a finding if the prompt was seen before."""
-        said = prompt_text(row.get("prompt")).lower().split()
+        said = [bare for word in prompt_text(row.get("prompt")).casefold().split() if (bare := word.strip(_MARKS))]
         if not said:
             return
-        gold = _digest(json.dumps([row.get("verifier"), row.get("reference")], sort_keys=True))
+        gold = _digest(json.dumps(row.get("reference"), sort_keys=True))
         reference = row.get("reference")
         tools = reference.get("tools") if isinstance(reference, Mapping) else None
-        key = _digest(" ".join(said) + json.dumps(tools, sort_keys=True))
+        key = _digest(json.dumps([verifier_of(row), said, tools], sort_keys=True))
         before = self._seen.setdefault(key, _Seen(name, line, gold))
         if before.line != line:
             kind = "duplicate" if before.gold == gold else "contradictory"

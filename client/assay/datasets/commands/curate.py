@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.errors import Unusable
 from assay.cli.files import is_parquet
-from assay.datasets.curate import Rules, Tally, for_sft, in_band, pairs, prompts
+from assay.datasets.curate import Rules, Tally, add_prompt, for_sft, in_band, pairs, prompts
 from assay.datasets.curate.report import as_html, as_json
 from assay.datasets.curate.shapes import RL, SFT, flat_rl, trl_pair
 from assay.datasets.curate.writer import Writer
@@ -27,7 +27,7 @@ def curate(
     shape: Annotated[str, typer.Option(help="trl or verl; for --rl also rows (Assay's own format).")] = "trl",
     best: Annotated[int | None, typer.Option(min=1, help="Maximum number of samples per prompt.")] = None,
     pairs_each: Annotated[int, typer.Option("--pairs", min=1, help="Maximum number of pairs per prompt.")] = 1,
-    band: Annotated[str, typer.Option(help="Pass rates of the prompts to keep, LOW:HIGH.")] = "0:1",
+    band: Annotated[str, typer.Option(help="Pass rates of the prompts for --rl, LOW:HIGH.")] = "0:1",
     min_score: Annotated[float, typer.Option(help="Minimum score of an SFT sample.")] = 1.0,
     min_length: Annotated[int, typer.Option(min=0, help="Minimum length in tokens (words if not counted).")] = 0,
     max_length: Annotated[
@@ -89,7 +89,8 @@ def _curate(
         writers = [None if path is None else stack.enter_context(Writer(path)) for path in (sft, preferences, rl)]
         to_sft, to_pairs, to_rl = writers
         for prompt in prompts(results):
-            if not in_band(prompt, rules, tally):
+            add_prompt(prompt, tally)
+            if prompt.pass_rate is None:
                 continue
             if to_sft is not None:
                 for rollout in for_sft(prompt, rules, tally):
@@ -97,7 +98,7 @@ def _curate(
             if to_pairs is not None:
                 for chosen, rejected in pairs(prompt, rules, tally):
                     to_pairs.add(trl_pair(chosen, rejected))
-            if to_rl is not None:
+            if to_rl is not None and in_band(prompt, rules, tally):
                 made = flat_rl if shape == "rows" and is_parquet(str(rl)) else RL[shape]
                 to_rl.add(made(prompt, tally.kept["rl"]))
                 tally.kept["rl"] += 1

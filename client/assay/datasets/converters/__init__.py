@@ -8,18 +8,27 @@ from typing import Any
 from assay.cli.errors import Unusable
 from assay.datasets.converters.base import Converter, Fields, Options
 from assay.datasets.converters.bfcl import BFCL
+from assay.datasets.converters.choice import ARC, GPQA, MMLU, MMLU_PRO
 from assay.datasets.converters.competitive import APPS, CODE_CONTESTS, LIVE_CODE_BENCH
 from assay.datasets.converters.functions import HUMANEVAL, MBPP
 from assay.datasets.converters.gym import REASONING_GYM
 from assay.datasets.converters.instructions import IFEVAL, OPEN_INSTRUCT
+from assay.datasets.converters.mixed import AIME, AIME_2024, SYNTHETIC_1, XLAM
 from assay.datasets.converters.text import DEEP_MATH, GSM8K, MATH, TRL, VERL
 from assay.datasets.records import Record, RecordFault
 
 CONVERTERS = {
     converter.name: converter
     for converter in (
+        MMLU,
+        MMLU_PRO,
+        ARC,
+        GPQA,
+        XLAM,
         GSM8K,
         MATH,
+        AIME,
+        AIME_2024,
         DEEP_MATH,
         HUMANEVAL,
         MBPP,
@@ -31,6 +40,7 @@ CONVERTERS = {
         VERL,
         OPEN_INSTRUCT,
         REASONING_GYM,
+        SYNTHETIC_1,
         TRL,
     )
 }

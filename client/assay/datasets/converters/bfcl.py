@@ -1,8 +1,9 @@
 """Berkeley Function Calling Leaderboard: questions with tools, and the accepted arguments.
 
 The types of its schemas (`dict`, `float`, `tuple`, `any`) become JSON Schema types. Accepted values become matchers; an
-empty string among them means that the argument may be omitted, as in BFCL's own checker. Categories without answers
-(irrelevance) expect no call. Not covered: multi-turn categories, and languages other than Python.
+empty string among them means that the argument may be omitted, as in BFCL's own checker. A null is a key that Parquet
+adds where other records have one, and is left out. Categories without answers (irrelevance) expect no call. Not
+covered: multi-turn categories, and languages other than Python.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def _bfcl(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
 
 
 def _tool(function: Fields) -> dict[str, Any]:
-    return {**function, "parameters": _schema(function.get("parameters", {}))}
+    kept = dict(_present(dict(function)))
+    return {**kept, "parameters": _schema(kept.get("parameters", {}))}
 
 
 def _schema(schema: Any) -> Any:
@@ -59,7 +61,7 @@ def _schema(schema: Any) -> Any:
         return [_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    out = {key: _schema(value) for key, value in schema.items()}
+    out = {key: _schema(value) for key, value in schema.items() if value is not None}
     kind = schema.get("type")
     if kind == "any":
         del out["type"]
@@ -69,10 +71,14 @@ def _schema(schema: Any) -> Any:
 
 
 def _call(call: Any) -> dict[str, Any]:
-    if not isinstance(call, dict) or len(call) != 1:
+    if not isinstance(call, dict) or len(_present(call)) != 1:
         raise RecordFault("an accepted answer is not one call")
-    ((name, args),) = call.items()
-    return {"name": name, "args": {key: _accepted(values) for key, values in args.items()}}
+    ((name, args),) = _present(call)
+    return {"name": name, "args": {key: _accepted(values) for key, values in _present(args)}}
+
+
+def _present(members: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(key, value) for key, value in members.items() if value is not None]
 
 
 def _accepted(values: Any) -> Any:
@@ -86,7 +92,7 @@ def _accepted(values: Any) -> Any:
 
 def _nested(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _accepted(item) if isinstance(item, list) else item for key, item in value.items()}
+        return {key: _accepted(item) if isinstance(item, list) else item for key, item in _present(value)}
     return [_nested(item) for item in value] if isinstance(value, list) else value
 
 
@@ -94,8 +100,8 @@ def _gold(accepted: Any) -> dict[str, Any]:
     """Return a message that makes the first accepted calls."""
     calls = []
     for call in accepted:
-        ((name, args),) = call.items()
-        chosen = {key: value for key, values in args.items() if (value := _first(values)) is not None}
+        ((name, args),) = _present(call)
+        chosen = {key: value for key, values in _present(args) if (value := _first(values)) is not None}
         calls.append({"type": "function", "function": {"name": name, "arguments": json.dumps(chosen)}})
     return {"role": "assistant", "content": None, "tool_calls": calls}
 

@@ -62,12 +62,12 @@ def _math(fields: Fields, options: Options) -> Iterator[dict[str, Any]]:
     gold = gold if isinstance(gold, str) and gold.strip() else last_box(solution)
     if gold is None or gold.strip().lower() in _NO_ANSWER:
         raise RecordFault("no answer: no box in column solution, and column answer is empty")
-    worked = solution if last_box(solution) is not None else f"{solution}\n\n\\boxed{{{gold}}}"
+    boxed = last_box(solution) is not None  # a box that is added here would only say that the gold equals itself
     yield {
         **name_of(fields.get("unique_id") or fields.get("uuid") or fields.get("id")),
         "prompt": text(fields, "problem"),
         **scored_by(fields, options, "math", {"answer": gold}),
-        "gold_completion": worked,
+        **({"gold_completion": solution} if boxed else {}),
     }
 
 

@@ -27,7 +27,7 @@ class Rules:
     min_length: int = 0
     max_length: int | None = None
     band: tuple[float, float] = (0.0, 1.0)
-    """Keep prompts whose pass rate is in this closed band."""
+    """Prompts for RL are those whose pass rate is in this closed band. SFT samples and pairs come from all prompts."""
     must_match: re.Pattern[str] | None = None
     """A regular expression of the operator that the text must contain (such as `^<think>`)."""
     keep_flagged: bool = False
@@ -47,18 +47,23 @@ class Tally:
     lengths: list[int] = field(default_factory=list)
 
 
-def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
-    """Count the prompt, and return whether its pass rate is in the band."""
+def add_prompt(prompt: Prompt, tally: Tally) -> None:
+    """Count a prompt and its samples."""
     tally.prompts += 1
     tally.samples += len(prompt.rollouts)
     tally.dropped["no verdict"] += len(prompt.rollouts) - len(prompt.with_verdict)
+    if prompt.pass_rate is not None:
+        tally.pass_rates.append(prompt.pass_rate)
+
+
+def in_band(prompt: Prompt, rules: Rules, tally: Tally) -> bool:
+    """Return whether the prompt's pass rate is in the band for RL; count it if it is not."""
     rate = prompt.pass_rate
     if rate is None:
         return False
-    tally.pass_rates.append(rate)
     low, high = rules.band
     if not low <= rate <= high:
-        tally.dropped["pass rate out of band"] += len(prompt.with_verdict)
+        tally.dropped["prompt out of band"] += 1
         return False
     return True
 

@@ -42,6 +42,8 @@ class SchemaVerifier(Verifier[SchemaReference, SchemaSpec]):
 
     def prepare(self, reference: SchemaReference) -> SchemaSpec:
         """Compile schema and gold. Raises `InvalidReference`; a plain gold must itself be valid."""
+        if reference.schema_ is False:
+            raise InvalidReference("no document is valid by `false`", field="schema")
         if reference.tool is not None and reference.mode != "tool_call":
             raise InvalidReference("only allowed with mode tool_call", field="tool")
         if reference.extract == "last_object" and reference.format != "json":
