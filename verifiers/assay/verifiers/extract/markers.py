@@ -99,16 +99,24 @@ def _pattern(word: str) -> re.Pattern[str]:
 _PATTERNS = {word: _pattern(word) for word in WORDS}
 _ALL_WORDS = (HASH, *WORDS)
 _ASCII_WORDS = tuple(word for word in _ALL_WORDS if word.isascii())
+_OTHER_WORDS = tuple(word for word in _ALL_WORDS if not word.isascii())
 
 
 def last_marker(text: str) -> Marker | None:
     """Return the last marker of `text`."""
-    last: Marker | None = None
-    reach = 0
     lower = _lower(text)
-    for word in _ASCII_WORDS if text.isascii() else _ALL_WORDS:
+    last = _last_of(text, lower, _ASCII_WORDS, None)
+    # Only text after the last marker found so far can hold a later one.
+    if not text.isascii() and not text[0 if last is None else last.start :].isascii():
+        last = _last_of(text, lower, _OTHER_WORDS, last)
+    return last
+
+
+def _last_of(text: str, lower: str, words: tuple[str, ...], last: Marker | None) -> Marker | None:
+    """Return the last marker with one of the words, if it is later than `last`, else `last`."""
+    reach = 0 if last is None else last.start
+    for word in words:
         end = len(text)
-        # Only text after the last marker found so far can hold a later one.
         while (at := lower.rfind(word, reach, end)) >= 0:
             marker = _marker_at(text, word, at)
             if marker is not None:

@@ -37,6 +37,10 @@ _JOINT_BEFORE_MARKER = re.compile(
     r"|possible|else|maybe)[\s,*]+)*\Z",
     re.I,
 )
+_JOINING_WORDS = "or oder ou and the my an another final alternative alternatively possible else maybe 或 或者"
+_JOINING = frozenset(_JOINING_WORDS.split())
+"""The last word before a marker that may go on with the statement before, as `_JOINT_BEFORE_MARKER` reads it."""
+_JOINT_REACH = 40
 _WINDOW = 300
 """How far before a marker (code points) another one of the same statement is looked for."""
 # A remark that takes an answer back: `42 (or 43)`.
@@ -153,7 +157,8 @@ def _tagged(text: str) -> Extraction | None:
 
 def _is_doubted(text: str, marker: Marker, found: Found) -> bool:
     """Whether the clause before a marker, the stop behind its answer, or a remark takes the answer back."""
-    clause = re.split(r"[.!?,;:\n]", text[max(0, marker.start - 200) : marker.start])[-1]
+    before = text[max(0, marker.start - 200) : marker.start]
+    clause = before[max(map(before.rfind, ".!?,;:\n")) + 1 :]
     if _UNANNOUNCED.search(clause.replace("’", "'").lower()) or (found.stop and found.stop in "?？"):
         return True
     said = text[found.start : found.end]
@@ -164,6 +169,8 @@ def _differs_from_marker_before(text: str, marker: Marker, found: Found) -> bool
     """Whether an earlier marker, in the same statement or joined by `or`, announces another answer."""
     low = max(0, marker.start - _WINDOW)
     before = text[low : marker.start]
+    if before.endswith("\n") and _last_word(before) not in _JOINING:
+        return False  # a marker that starts a line begins a statement of its own
     earlier = last_marker(before)
     if earlier is None:
         return False
@@ -178,6 +185,11 @@ def _differs_from_marker_before(text: str, marker: Marker, found: Found) -> bool
         cleaned(between[: joint.start()] if joint else between).rstrip(" ,;."), NOTHING_GIVEN, lenient=False
     )
     return bool(said.text) and "".join(said.text.split()) != "".join(found.text.split())
+
+
+def _last_word(text: str) -> str:
+    words = text[-_JOINT_REACH:].rstrip(" \t\r\n,:*;.").split()
+    return words[-1].lower() if words else ""
 
 
 def _unboxed(found: Found) -> Found:
