@@ -139,6 +139,7 @@ def test_a_run_on_a_server_stays_on_policy_because_its_weights_follow(
     assert served.calls.count("/update_weights_from_disk") == 3
     synced = read_lines(tmp_path / "synced" / "metrics.jsonl")
     assert all(line["ess_token"] > 0.999 and line["kl_rollout"] < 1e-5 for line in synced)
-    Training(run_of(paths, *overrides), tmp_path / "stale", quiet=True).train()
+    stale_run = run_of(paths, *overrides, "algorithm.correction=token_truncate")
+    Training(stale_run, tmp_path / "stale", quiet=True).train()
     stale = read_lines(tmp_path / "stale" / "metrics.jsonl")
     assert stale[-1]["kl_rollout"] > 1e-3 and stale[-1]["ess_token"] < 0.999

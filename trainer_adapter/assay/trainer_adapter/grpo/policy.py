@@ -32,8 +32,11 @@ LOGP_TOKENS = 4096
 class Policy:
     """A model and its tokenizer."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, backend: Backend = "auto", autocast: bool = False) -> None:
-        self.model, self.tokenizer = model, tokenizer
+    def __init__(
+        self, model: Any, tokenizer: Any, *, backend: Backend = "auto", autocast: bool = False, merged: bool = False
+    ) -> None:
+        """`merged`: whether adapters were merged into the model's weights when it was loaded."""
+        self.model, self.tokenizer, self.merged = model, tokenizer, merged
         self.backend, self._autocast = backend, autocast
         self.device = next(model.parameters()).device
         self.adapted = hasattr(model, "disable_adapter")
@@ -57,7 +60,10 @@ class Policy:
         device = _device(settings.device)
         try:
             tokenizer = AutoTokenizer.from_pretrained(settings.path)
-            model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=_stored(settings))
+            if is_adapter(settings.path):
+                model = _merged(settings.path, _stored(settings))
+            else:
+                model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=_stored(settings))
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"model.path: {error}") from error
         model.to(device)
@@ -67,7 +73,8 @@ class Policy:
             enable({"use_reentrant": False})
         if settings.lora is not None:
             model = _adapted(model, settings.lora, settings.gradient_checkpointing)
-        return cls(model, tokenizer, backend=settings.backend, autocast=settings.dtype == "bfloat16")
+        autocast = settings.dtype == "bfloat16"
+        return cls(model, tokenizer, backend=settings.backend, autocast=autocast, merged=is_adapter(settings.path))
 
     def parameters(self) -> list[Any]:
         """Return the parameters that train, in a fixed order."""
@@ -132,13 +139,23 @@ class Policy:
         if self._fused:
             return product32(hidden.to(self._compute), self._head.weight.to(self._compute).t())
         config = self._inner.config.get_text_config()
-        logits = self._head(hidden.to(self._head.weight.dtype)).float()
+        logits = self._head_logits(hidden)
         if getattr(config, "logits_scaling", None):
             logits = logits / config.logits_scaling
         if getattr(config, "logit_scale", None):
             logits = logits * config.logit_scale
         cap = getattr(config, "final_logit_softcapping", None)
         return torch.tanh(logits / cap) * cap if cap else logits
+
+    def _head_logits(self, hidden: Tensor) -> Tensor:
+        """Return fp32 logits of a head that is no plain matrix, or is scaled. The same under autocast as outside: a
+        generator runs its forward under it, and the loss does not.
+        """
+        with torch.autocast(self.device.type, enabled=False):
+            if type(self._head) is not torch.nn.Linear:
+                return self._head(hidden.to(self._head.weight.dtype)).float()
+            logits = product32(hidden.to(self._compute), self._head.weight.to(self._compute).t())
+            return logits if self._head.bias is None else logits + self._head.bias.float()
 
     @torch.no_grad()
     def logps(self, batch: Batch, *, temperature: float) -> Tensor:
@@ -216,6 +233,30 @@ def _stored(settings: Model) -> torch.dtype:
     """Return the dtype of stored parameters: fp32, or that of the forward for a frozen base under adapters."""
     frozen = settings.lora is not None and settings.dtype == "bfloat16"
     return torch.bfloat16 if frozen else torch.float32
+
+
+def is_adapter(path: str) -> bool:
+    """Return whether a model's folder holds adapters over another model, as checkpoints of a run with LoRA do."""
+    return (Path(path) / "adapter_config.json").is_file()
+
+
+def _merged(path: str, dtype: torch.dtype) -> Any:
+    """Return the base model of a folder of adapters with the adapters merged into its weights, in fp32 arithmetic.
+
+    The base may be such a folder itself: a run on merged adapters names theirs as its base. Raises `OSError` and
+    `ValueError` as transformers does.
+    """
+    from peft import PeftConfig, PeftModel
+    from transformers import AutoModelForCausalLM
+
+    name = str(PeftConfig.from_pretrained(path).base_model_name_or_path)
+    if is_adapter(name):
+        base = _merged(name, torch.float32)
+    else:
+        base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+    model = PeftModel.from_pretrained(base, path).merge_and_unload().to(dtype)
+    model.name_or_path = str(Path(path).resolve())  # the base that adapters over this model are saved with
+    return model
 
 
 def _adapted(model: Any, lora: Lora, checkpointing: bool) -> Any:

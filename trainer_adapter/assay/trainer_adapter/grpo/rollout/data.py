@@ -25,6 +25,13 @@ class Prompt:
     row: Mapping[str, Any]
     text: str
     ids: tuple[int, ...]
+    messages: list[dict[str, Any]] | None = None
+    """The messages of a prompt that is a chat; `text` is then their contents."""
+
+    @property
+    def said(self) -> str | list[dict[str, Any]]:
+        """The prompt as an item has it."""
+        return self.text if self.messages is None else self.messages
 
 
 @dataclass(frozen=True)
@@ -106,22 +113,36 @@ def _prompt(row: Mapping[str, Any], fill: Fill, data: Data, tokenizer: Any) -> P
     from jinja2 import TemplateError
 
     try:
-        text = str(fill(row))
+        value = fill(row)
+        messages = _messages(value)
+        text = str(value) if messages is None else "\n".join(str(message["content"]) for message in messages)
         text.encode()
     except (RowFault, UnicodeEncodeError):
         return None
+    if messages is not None and not data.chat:
+        raise ConfigurationError(
+            "data.chat = false: the prompt is a list of messages, and only a chat template has one"
+        )
     try:
-        ids = _encode(text, data, tokenizer)
+        ids = _encode(messages or [{"role": "user", "content": text}], data, tokenizer)
     except TemplateError as error:
         raise ConfigurationError(f"data.chat: the chat template: {error}") from None
-    return Prompt(row, text, tuple(ids)) if ids else None
+    return Prompt(row, text, tuple(ids), messages) if ids else None
 
 
-def _encode(text: str, data: Data, tokenizer: Any) -> list[int]:
+def _messages(value: Any) -> list[dict[str, Any]] | None:
+    """Return a prompt that is a list of messages, or None. Raises `RowFault` for a list that is none."""
+    if not isinstance(value, list):
+        return None
+    if not value or not all(isinstance(one, dict) and one.get("role") and "content" in one for one in value):
+        raise RowFault("the prompt is a list, and not of messages")
+    return [{key: member for key, member in message.items() if member is not None} for message in value]
+
+
+def _encode(messages: list[dict[str, Any]], data: Data, tokenizer: Any) -> list[int]:
     if not data.chat:
-        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
-    messages = [{"role": "system", "content": data.system}] if data.system else []
-    written = tokenizer.apply_chat_template(
-        [*messages, {"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-    )
+        return list(tokenizer(messages[-1]["content"], add_special_tokens=False)["input_ids"])
+    if data.system and messages[0]["role"] != "system":
+        messages = [{"role": "system", "content": data.system}, *messages]
+    written = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     return list(tokenizer(written, add_special_tokens=False)["input_ids"])

@@ -49,7 +49,7 @@ class SampleScorer:
         if isinstance(item, Grade):
             return item
         about = {
-            "group": str(draw.number), "run": self._run, "step": step, "prompt": draw.prompt.text,
+            "group": str(draw.number), "run": self._run, "step": step, "prompt": draw.prompt.said,
             "completion_tokens": sample.tokens, "truncated": sample.truncated,
         }  # fmt: skip
         return {**about, **item}

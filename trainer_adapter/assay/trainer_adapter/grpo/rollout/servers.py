@@ -103,12 +103,22 @@ def _sglang_piece(answer: Mapping[str, Any], tokenizer: Any) -> Piece:
 SYNCS: Mapping[str, tuple[Sequence[Call], str | None]] = {
     "none": ((), None),
     "sglang_disk": ((("/update_weights_from_disk", {"model_path": "{path}"}),), None),
-    "vllm_reload": ((("/collective_rpc", {"method": "reload_weights"}), ("/reset_prefix_cache", {})), None),
+    "vllm_reload": (
+        (
+            ("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": "{path}"}}),
+            ("/reset_prefix_cache", {}),
+        ),
+        None,
+    ),
     "vllm_lora": (
         (("/v1/load_lora_adapter", {"lora_name": "policy-{version}", "lora_path": "{path}"}),), "policy-{version}",
     ),
 }  # fmt: skip
-"""Request that is posted after a step, and the model's name from then on. `{path}`: the folder of the weights."""
+"""Requests that are posted after a step, and the model's name from then on. `{path}`: the folder of the weights.
+
+vLLM's `reload_weights` needs the path: without one it reads again what it started with. `/collective_rpc` needs
+`VLLM_SERVER_DEV_MODE=1`.
+"""
 
 
 class ServerGenerator:
@@ -121,6 +131,11 @@ class ServerGenerator:
         self.tokens = 0
         if settings.sync == "vllm_lora" and not policy.adapted:
             raise ConfigurationError("generator.sync = vllm_lora needs model.lora")
+        if settings.sync == "vllm_lora" and policy.merged:
+            raise ConfigurationError(
+                "generator.sync = vllm_lora: model.path holds adapters, which are merged here and not on the server; "
+                "save the merged model and start the server with it"
+            )
 
     def run(self, draws: Sequence[Draw], how: Sampling, deliver: Deliver, enough: Enough) -> None:
         """Sample `how.samples` completions of every draw. Raises `GeneratorFailed`."""
@@ -257,8 +272,10 @@ class ServerGenerator:
         """Do nothing: the server belongs to somebody else."""
 
 
-def _filled(body: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    filled = dict(body)
-    for name, value in names.items():
-        filled = {key: text.replace(f"{{{name}}}", value) for key, text in filled.items()}
-    return filled
+def _filled(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a body with its placeholders replaced, in nested objects too."""
+    if isinstance(value, Mapping):
+        return {key: _filled(member, names) for key, member in value.items()}
+    for name, text in names.items():
+        value = value.replace(f"{{{name}}}", text)
+    return value

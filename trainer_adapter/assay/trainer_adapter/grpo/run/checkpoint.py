@@ -60,7 +60,10 @@ def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -
 
     position = Position(**json.loads((folder / "place.json").read_text()))
     if position.fingerprint != fingerprint:
-        raise ConfigurationError(f"{folder}: made under another configuration; use another --out, or the same file")
+        raise ConfigurationError(
+            f"{folder}: made under another configuration; use another --out, or the same "
+            "file (--steps may change where optimizer.schedule is constant)"
+        )
     policy.restore(folder)
     _unflat(optimizer, load_file(folder / "optimizer.safetensors"))
     return position

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tomllib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -109,6 +109,9 @@ class Rollout(Section):
         return self
 
 
+Sync = Literal["none", "sglang_disk", "vllm_lora", "vllm_reload"]
+
+
 class GeneratorSettings(Section):
     """Where completions are sampled: in this process (`local`), or on a server.
 
@@ -123,7 +126,7 @@ class GeneratorSettings(Section):
     batch: int = Field(512, ge=1, description="Sequences at once.")
     timeout_s: float = Field(600.0, gt=0)
     logprobs: Literal["processed", "raw", "none"] = "processed"
-    sync: Literal["none", "sglang_disk", "vllm_lora", "vllm_reload"] = "none"
+    sync: Sync = "none"
 
 
 class Algorithm(Section):
@@ -157,6 +160,7 @@ class Algorithm(Section):
     correction: Mode = "none"
     correction_low: float = Field(0.0, ge=0)
     correction_high: float = Field(2.0, gt=0)
+    min_ess: float = Field(0.05, ge=0, lt=1, description="Effective sample size, as a share of the tokens.")
 
     @model_validator(mode="after")
     def _known(self) -> Algorithm:
@@ -234,6 +238,7 @@ class Run(Section):
     threads: int | None = Field(None, ge=1)
     samples_kept: int = Field(4, ge=0, description="Sample rollouts kept for the report, a step.")
     max_ungraded_steps: int = Field(3, ge=1)
+    max_low_ess_steps: int = Field(5, ge=1, description="Steps in a row below algorithm.min_ess that end the run.")
     prepare: Prepare | None = None
     model: Model
     data: Data
@@ -250,8 +255,16 @@ class Run(Section):
         preset = self.algorithm.preset()
         if self.algorithm.beta > 0 and preset.loss.kl == "none":
             raise ValueError("beta > 0 with kl = none")
-        if self.generator.kind != "local" and self.rollout.thinking is not None and self.generator.kind == "openai":
+        thinking = self.rollout.thinking
+        if thinking is not None and self.generator.kind == "openai":
             raise ValueError("a thinking budget needs a generator that takes token ids: local, vllm or sglang")
+        if thinking is not None and thinking.budget >= self.rollout.max_tokens:
+            raise ValueError("rollout.thinking.budget is not below rollout.max_tokens: it would never apply")
+        if self.generator.kind != "local" and self.generator.sync == "none" and self.algorithm.correction == "none":
+            raise ValueError(
+                "generator.sync = none: the server never gets the trained weights; name how it does "
+                f"({', '.join(name for name in get_args(Sync) if name != 'none')}), or an algorithm.correction"
+            )
         return self
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from assay.client import ConfigurationError
+from assay.client import AssayError, ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.collect import Collected, Collector, Generator, live_draws
 from assay.trainer_adapter.grpo.rollout.data import load_prompts
@@ -49,6 +49,10 @@ WINDOW = 10
 """Number of steps whose mean reward an evaluation is compared with."""
 
 
+class OffPolicy(AssayError):
+    """The samples come from another policy than the one that trains."""
+
+
 class Training:
     """One run, from its start or its last checkpoint to its last step."""
 
@@ -71,6 +75,7 @@ class Training:
         self._position = self._start(resume)
         self._spent = self._position.seconds
         self._ungraded = 0
+        self._low_ess = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
         self._records = Records(out, after=self._position.step or -1) if self._ranks.first else None
         if train.skipped:
@@ -198,6 +203,18 @@ class Training:
         if self._records is not None:
             self._records.step(line, rollout_lines(step, done.every, self.run.samples_kept))
         self._watch.step(line)
+        self._stop_off_policy(line["ess_token"])
+
+    def _stop_off_policy(self, ess: float | None) -> None:
+        """Count the steps in a row whose samples hardly weigh. Raises `OffPolicy` after too many."""
+        bound = self.run.algorithm.min_ess
+        self._low_ess = self._low_ess + 1 if ess is not None and ess < bound else 0
+        if self._low_ess >= self.run.max_low_ess_steps:
+            raise OffPolicy(
+                f"the effective sample size was under {bound:g} of the tokens in {self._low_ess} steps in a row (last: "
+                f"{ess:.2g}): the generator samples another policy than the one that trains. See generator.sync and "
+                "algorithm.correction; the last checkpoint is complete"
+            )
 
     def _evaluate(self, step: int) -> None:
         if self._evaluator is None:
@@ -244,9 +261,13 @@ def fingerprint(run: Run) -> str:
     """Return a digest of the configuration that a resumed run must share with its checkpoint.
 
     Excluded is what does not change the numbers: paths, URLs, API keys, timeouts, the outage policy, the device,
-    threads, and the tables `checkpoint` and `prepare`.
+    threads, bounds that only end a run, and the tables `checkpoint` and `prepare`. So is the number of steps, unless
+    the learning rate depends on it: a finished run can be extended.
     """
     table = run.model_dump(mode="json")
+    if run.optimizer.schedule == "constant":
+        table.pop("steps")
+    table["algorithm"].pop("min_ess")
     for section, names in {
         "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),
         "generator": ("url", "api_key", "timeout_s"),
@@ -254,6 +275,6 @@ def fingerprint(run: Run) -> str:
     }.items():  # fmt: skip
         for name in names:
             table[section].pop(name)
-    for name in ("checkpoint", "prepare", "threads", "samples_kept", "max_ungraded_steps"):
+    for name in ("checkpoint", "prepare", "threads", "samples_kept", "max_ungraded_steps", "max_low_ess_steps"):
         table.pop(name)
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
