@@ -180,6 +180,23 @@ def test_any_process_of_a_jail_can_be_killed_mid_run(own: Supervisor, victim: st
     assert wait_for(lambda: not descendants(own.pid))
 
 
+@pytest.mark.parametrize("victim", ["nsjail", "zygote", "program", "init"])
+def test_a_single_kill_from_outside_changes_no_result(own: Supervisor, victim: str) -> None:
+    slot = open_slot(own)
+    slot.run(HELLO)
+    results = []
+    nap = python_program(b"import time; time.sleep(1.5); print(7)", limits=Limits(wall_s=20))
+    thread = in_thread(lambda: results.append(slot.run(nap)))
+    order = {"nsjail": 0, "zygote": 1, "init": 2, "program": 3}
+    assert wait_for(lambda: len(chain(own)) == 4)
+    os.kill(chain(own)[order[victim]], signal.SIGKILL)
+    thread.join(60)
+    assert results and results[0].ok and results[0].stdout == b"7\n"
+    assert not results[0].unexplained
+    slot.close()
+    assert wait_for(lambda: not descendants(own.pid))
+
+
 def chain(own: Supervisor) -> list[int]:
     """nsjail, zygote, init, program of the jail that has a run."""
     for jail in descendants(own.pid):

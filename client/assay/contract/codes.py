@@ -42,6 +42,13 @@ ITEM_FAULTS = frozenset({ErrorCode.INVALID_ITEM, ErrorCode.INVALID_REFERENCE})
 """Codes that mean that the item itself is at fault: sending it again cannot help."""
 
 
+class Flag(Code):
+    """Flags of verdicts on which the engine acts. Verifiers have further ones of their own."""
+
+    KILLED = "killed"
+    """A program was killed twice, and neither its limits nor the sandbox account for it: the verdict is not cached."""
+
+
 class ProblemCode(Code):
     """The last part of a problem document's `type`: why a request was refused as a whole."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from signal import SIGKILL
 from typing import Any
 
 from assay.sandbox.limits import Limits
@@ -72,6 +73,14 @@ class RunResult:
     outputs: tuple[bytes, ...] = ()
     delay_s: float = 0.0
     jail_lost: bool = False
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it was killed, or its jail was, and neither its limits nor the supervisor account for that.
+
+        A process outside may have killed it, or the program itself: a single death tells nothing.
+        """
+        return self.status is Status.RUNTIME_ERROR and (self.jail_lost or self.signal == SIGKILL)
 
     @property
     def ok(self) -> bool:

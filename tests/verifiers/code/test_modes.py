@@ -16,7 +16,7 @@ from assay.sandbox import found_languages
 from assay.verifiers.base import Verdict
 from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import CodeVerifier
-from assay.verifiers.errors import InvalidItem, InvalidReference, SandboxUnavailable
+from assay.verifiers.errors import InvalidItem, InvalidReference, SandboxUnavailable, UnsupportedLanguage
 
 Score = Callable[..., Verdict]
 needs_cpp = pytest.mark.skipif("cpp" not in found_languages(), reason="no C++ compiler here")
@@ -225,7 +225,7 @@ def test_a_language_that_the_host_lacks_is_no_verdict(score: Score, monkeypatch:
     lacking = next((name for name in LANGUAGES if name not in found_languages()), None)
     if lacking is None:
         pytest.skip("this host has every language")
-    with pytest.raises(SandboxUnavailable):
+    with pytest.raises(UnsupportedLanguage):
         score("x", FOUR, language=lacking)
 
 

@@ -3,7 +3,8 @@
     NoVerdict
     ├── InvalidReference     the row's fault: `prepare` refused the reference (reward null, never 0)
     ├── InvalidItem          the row's fault: a field that the verifier reads is missing or ill-formed
-    ├── SandboxUnavailable   the host's fault, retryable: no sandbox (or language, or environment) available
+    ├── UnsupportedLanguage  the host's fault, not retryable: it has no toolchain for the row's language
+    ├── SandboxUnavailable   the host's fault, retryable: no sandbox (or environment) available
     └── NeedsSandbox         not a fault: the engine moves the item to a lane that has a sandbox slot
 
 A failing *candidate* is data (`Verdict`), never an exception.
@@ -36,8 +37,14 @@ class InvalidItem(NoVerdict):
     code = "invalid_item"
 
 
+class UnsupportedLanguage(NoVerdict):
+    """This host has no toolchain for the language of the row."""
+
+    code = "unsupported_language"
+
+
 class SandboxUnavailable(NoVerdict):
-    """No sandbox, language or environment on this host can run the item."""
+    """No sandbox or environment on this host can run the item."""
 
     code = "sandbox_unavailable"
     retryable = True

@@ -87,10 +87,15 @@ class Slot:
         return tuple(jail.number for jail in self._jails.values())
 
     def run(self, spec: RunSpec) -> RunResult:
-        """Run one program. Raises `Unavailable` or `LimitTooHigh`."""
+        """Run one program. Raises `Unavailable` or `LimitTooHigh`.
+
+        One that was killed, and nothing here accounts for that, is run once more, in a new jail.
+        """
         (result,) = self.run_together([spec])
         if _starved_of_cpu(spec, result):
             (result,) = self.run_together([spec])
+        elif result.unexplained and not result.jail_lost:  # the loss of a jail has been tried again already
+            (result,) = self.run_together([replace(spec, fresh=True)])
         return result
 
     def run_together(self, specs: Sequence[RunSpec], *, close_after_start: Sequence[int] = ()) -> list[RunResult]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from assay.contract.codes import ProblemCode, Reason
+from assay.contract.codes import ProblemCode
 from assay.service.engine import reports
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake.keys import item_key
@@ -182,7 +182,7 @@ class Engine:
         if report.reward is None:
             first, ticket.waiters = ticket.waiters[:1], ticket.waiters[1:]
         else:
-            if ticket.work.facts.repeatable and report.reason != Reason.UNDECIDED:
+            if ticket.work.facts.repeatable and report.lasting:
                 self._cache.put(ticket.key, report)
             first, ticket.waiters = ticket.waiters, []
         for waiter in first:

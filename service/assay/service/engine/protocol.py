@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from assay.contract.codes import Flag, Reason
+
 LENGTH = struct.Struct("<I")
 
 
@@ -89,6 +91,12 @@ class Report(Struct, array_like=True):
     error: ErrorFrame | None = None
     run_us: int = 0
     cpu_us: int = 0
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the same item would get this report again, so that it may be cached and shared."""
+        flags = self.fields.get("flags") or ()
+        return self.reward is not None and self.reason != Reason.UNDECIDED and Flag.KILLED not in flags
 
 
 class Reports(Struct, array_like=True):

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from assay.contract.codes import Reason
 from assay.service.engine.engine import Engine
 from assay.service.engine.intake.work import Batch, Refused, Work
 from assay.service.engine.protocol import Report
@@ -92,7 +91,7 @@ class Share:
         spent_us = max(report.cpu_us, report.run_us if work.facts.sandboxed else 0)
         if self.quotas is not None:
             self.quotas.charge(work.owner, spent_us / 1e6)
-        kept = work.facts.repeatable and report.reward is not None and report.reason != Reason.UNDECIDED
+        kept = work.facts.repeatable and report.lasting
         if self.link is not None and kept and spent_us >= self._worth_us:
             self._verdicts.put(work.owner, key, report)
 

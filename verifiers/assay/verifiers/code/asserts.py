@@ -121,15 +121,16 @@ def _apart(program_run: ProgramRun, test_code: bytes) -> tuple[RunResult, bytes]
     for last in (False, True):
         program, tests = _pair(program_run, test_code)
         report = tests.outputs[0] if tests.outputs else b""
-        if _died(program) and not last:
+        if (program.unexplained or tests.unexplained) and not last:
             continue
         if report.startswith(_READY) or tests.ok:
-            return program, report if tests.ok else _READY
+            return _blamed(program, tests), report if tests.ok else _READY
     raise Unavailable("the tests' jail failed before the program started")
 
 
-def _died(program: RunResult) -> bool:
-    return program.jail_lost and program.status is Status.RUNTIME_ERROR
+def _blamed(program: RunResult, tests: RunResult) -> RunResult:
+    """Return the program's result, as lost where the tests' jail was killed and nothing accounts for that."""
+    return replace(program, status=Status.RUNTIME_ERROR, jail_lost=True) if tests.unexplained else program
 
 
 def _pair(program_run: ProgramRun, test_code: bytes) -> tuple[RunResult, RunResult]:

@@ -15,7 +15,7 @@ from assay.sandbox import CompileFailed, Limits, RunResult, RunSpec, compile_pro
 from assay.sandbox.host.execution import pipe
 from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
-from assay.verifiers.code.runs import ProgramRun
+from assay.verifiers.code.runs import RowRun
 from assay.verifiers.errors import InvalidReference
 
 _CHECKER_LIMITS = Limits(wall_s=20.0, memory_mb=1024, disk_mb=256, file_mb=256, output_mb=16)
@@ -23,61 +23,61 @@ _RIGHT, _WRONG = {0}, {1, 2, 7}
 _FILES = ("input.txt", "output.txt", "answer.txt")
 
 
-def require_working(program_run: ProgramRun) -> None:
+def require_working(row_run: RowRun) -> None:
     """Try the row's checker or interactor, once per reference. Raises `InvalidReference` if it is of no use.
 
     Python ones must define their function. A checker must not crash on the reference answers. An empty expectation
     is no answer to try: where there is a checker, tests need none (contract, `checker`).
     """
-    works, reference = program_run.spec.works, program_run.spec.reference
+    works, reference = row_run.spec.works, row_run.spec.reference
     if "checker" not in works:
-        works["checker"] = _all_work(program_run)
+        works["checker"] = _all_work(row_run)
     if not works["checker"]:
         field = "checker" if reference.checker is not None else "interactor"
         raise InvalidReference(f"the {field} lacks its function or fails on the reference answer", field=field)
 
 
-def _all_work(program_run: ProgramRun) -> bool:
-    reference = program_run.spec.reference
+def _all_work(row_run: RowRun) -> bool:
+    reference = row_run.spec.reference
     for action, checker in (("check", reference.checker), ("interact", reference.interactor)):
-        if checker is not None and checker.protocol == "python" and not _defines(program_run, action, checker):
+        if checker is not None and checker.protocol == "python" and not _defines(row_run, action, checker):
             return False
     if reference.checker is None:
         return True
     tests = [test for test in reference.tests if isinstance(test, StdioTest)]
-    return all(_healthy(program_run, reference.checker, test) for test in tests)
+    return all(_healthy(row_run, reference.checker, test) for test in tests)
 
 
-def _defines(program_run: ProgramRun, action: str, checker: CheckerProgram) -> bool:
-    probe = replace(_python_checker(program_run, action, checker, []), head={"probe": True})
-    return any(_word(checker, program_run.slot.run(probe)) is True for _ in range(2))
+def _defines(row_run: RowRun, action: str, checker: CheckerProgram) -> bool:
+    probe = replace(_python_checker(row_run, action, checker, []), head={"probe": True})
+    return any(_word(checker, row_run.slot.run(probe)) is True for _ in range(2))
 
 
-def _healthy(program_run: ProgramRun, checker: CheckerProgram, test: StdioTest) -> bool:
+def _healthy(row_run: RowRun, checker: CheckerProgram, test: StdioTest) -> bool:
     answer = test.expected_stdout
     if not answer:
         return True
-    run = _checker_run(program_run, checker, test, _bytes(answer))
-    return any(_word(checker, program_run.slot.run(run)) is not None for _ in range(2))
+    run = _checker_run(row_run, checker, test, _bytes(answer))
+    return any(_word(checker, row_run.slot.run(run)) is not None for _ in range(2))
 
 
-def check(program_run: ProgramRun, checker: CheckerProgram, test: StdioTest, result: RunResult) -> TestOutcome:
+def check(row_run: RowRun, checker: CheckerProgram, test: StdioTest, result: RunResult) -> TestOutcome:
     """The checker's word on what the program printed."""
-    verdict = _word(checker, program_run.slot.run(_checker_run(program_run, checker, test, result.stdout)))
+    verdict = _word(checker, row_run.slot.run(_checker_run(row_run, checker, test, result.stdout)))
     if verdict is None:
         return TestOutcome(status="wrong_output", run=result, flags=("judge_crash",))
     return TestOutcome(status=PASSED if verdict else "wrong_output", run=result)
 
 
-def interact(program_run: ProgramRun, interactor: CheckerProgram, test: StdioTest, spec: RunSpec) -> TestOutcome:
+def interact(row_run: RowRun, interactor: CheckerProgram, test: StdioTest, spec: RunSpec) -> TestOutcome:
     """Let program and interactor talk; the interactor's word decides, then how the program ended."""
     to_program, to_interactor = pipe(), pipe()
-    checker = _interactor_run(program_run, interactor, test)
+    checker = _interactor_run(row_run, interactor, test)
     talk = [
         replace(spec, stdin=to_program[0], stdout=to_interactor[1]),
         replace(checker, stdin=to_interactor[0], stdout=to_program[1]),
     ]
-    result, interactor_run = program_run.slot.run_together(talk, close_after_start=[*to_program, *to_interactor])
+    result, interactor_run = row_run.slot.run_together(talk, close_after_start=[*to_program, *to_interactor])
     verdict = _word(interactor, interactor_run)
     if result.ok and verdict is True:
         return TestOutcome(status=PASSED, run=result)
@@ -99,43 +99,41 @@ def _word(checker: CheckerProgram, run: RunResult) -> bool | None:
     return word if isinstance(word, bool) else None
 
 
-def _checker_run(program_run: ProgramRun, checker: CheckerProgram, test: StdioTest, output: bytes) -> RunSpec:
+def _checker_run(row_run: RowRun, checker: CheckerProgram, test: StdioTest, output: bytes) -> RunSpec:
     files = [
         (_FILES[0], _bytes(test.stdin)),
         (_FILES[1], output),
         (_FILES[2], _bytes(test.expected_stdout or "")),
     ]
     if checker.protocol == "testlib":
-        return _compiled_checker(program_run, checker, files, _FILES)
-    return _python_checker(program_run, "check", checker, files)
+        return _compiled_checker(row_run, checker, files, _FILES)
+    return _python_checker(row_run, "check", checker, files)
 
 
-def _interactor_run(program_run: ProgramRun, interactor: CheckerProgram, test: StdioTest) -> RunSpec:
+def _interactor_run(row_run: RowRun, interactor: CheckerProgram, test: StdioTest) -> RunSpec:
     files = [(_FILES[0], _bytes(test.stdin)), (_FILES[2], _bytes(test.expected_stdout or ""))]
     if interactor.protocol == "testlib":
-        return _compiled_checker(program_run, interactor, files, _FILES)
-    return _python_checker(program_run, "interact", interactor, files)
+        return _compiled_checker(row_run, interactor, files, _FILES)
+    return _python_checker(row_run, "interact", interactor, files)
 
 
 def _compiled_checker(
-    program_run: ProgramRun, checker: CheckerProgram, files: list[tuple[str, bytes]], argv: tuple[str, ...]
+    row_run: RowRun, checker: CheckerProgram, files: list[tuple[str, bytes]], argv: tuple[str, ...]
 ) -> RunSpec:
     try:
         compiled = compile_program(
-            program_run.slot,
-            program_run.slot.toolchain(checker.language),
+            row_run.slot,
+            row_run.slot.toolchain(checker.language),
             checker.source.encode(),
-            owner=program_run.owner,
+            owner=row_run.owner,
         )
     except CompileFailed as failure:
         raise InvalidReference("the checker does not compile", field="checker.source") from failure
-    run = program(compiled, limits=_CHECKER_LIMITS, files=files, argv=argv, role="tests", owner=program_run.owner)
+    run = program(compiled, limits=_CHECKER_LIMITS, files=files, argv=argv, role="tests", owner=row_run.owner)
     return replace(run, head={**run.head, "ignore_sigpipe": True})  # it may write when the program has ended
 
 
-def _python_checker(
-    program_run: ProgramRun, action: str, checker: CheckerProgram, files: list[tuple[str, bytes]]
-) -> RunSpec:
+def _python_checker(row_run: RowRun, action: str, checker: CheckerProgram, files: list[tuple[str, bytes]]) -> RunSpec:
     return RunSpec(
         action=action,
         head={},
@@ -143,7 +141,7 @@ def _python_checker(
         limits=_CHECKER_LIMITS,
         outputs=1,
         role="tests",
-        owner=program_run.owner,
+        owner=row_run.owner,
     )
 
 

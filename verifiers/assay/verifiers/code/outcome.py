@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract.codes import Flag
 from assay.sandbox import RunResult
 from assay.verifiers.base import Verdict
 
 PASSED = "passed"
+KILLED = Flag.KILLED.value
+"""Flag of a verdict that rests on the death of a process that nothing accounts for: it is not cached."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,8 @@ def verdict_of(
     passed = sum(outcome.passed for outcome in outcomes)
     reward = passed / total if fraction else float(passed == total)
     first_failure = next((outcome.status for outcome in outcomes if not outcome.passed), "equal")
-    every_flag = dict.fromkeys([*flags, *(flag for outcome in outcomes for flag in outcome.flags)])
+    killed = [KILLED for outcome in outcomes if not outcome.passed and outcome.run and outcome.run.unexplained]
+    every_flag = dict.fromkeys([*flags, *(flag for outcome in outcomes for flag in outcome.flags), *killed])
     return Verdict(
         reward=reward,
         score=reward,

@@ -10,18 +10,24 @@ from assay.sandbox.programs import failure_reason
 from assay.verifiers.code.outcome import PASSED, TestOutcome
 from assay.verifiers.code.spec import Spec
 
-__all__ = ["ProgramRun", "outcome_of", "until_failure"]
+__all__ = ["ProgramRun", "RowRun", "outcome_of", "until_failure"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgramRun:
-    """A program to be scored: the row's spec, the compiled code, the slot it runs in, its limits and its owner."""
+class RowRun:
+    """What is run for a row: its spec, the slot it runs in, its limits and its owner."""
 
     spec: Spec
     slot: Slot
-    compiled: Compiled
     limits: Limits
     owner: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramRun(RowRun):
+    """A program to be scored, compiled."""
+
+    compiled: Compiled
     confirm: bool = True
     """Whether a pass of `asserts` must also be a pass in one process."""
 

@@ -20,7 +20,8 @@ MAX_CODE_BYTES = 1 << 20
 class Spec:
     """A checked reference. `expected` (function mode) holds plain values per test: result, arguments.
 
-    `works` remembers whether the row's own checker or interactor works, which only running it can show.
+    Only running shows whether the row's own checker or interactor works (`works`), and which imports of its prefix an
+    environment lacks (`missing_imports`): both are remembered.
     """
 
     reference: CodeReference
@@ -29,6 +30,7 @@ class Spec:
     expected: tuple[tuple[Any, Any], ...] = ()
     typed: bool = False
     works: dict[str, bool] = field(default_factory=dict, compare=False)
+    missing_imports: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
 
 def prepare(reference: CodeReference) -> Spec:

@@ -27,7 +27,8 @@ from assay.verifiers.candidate import Candidate
 from assay.verifiers.code import asserts, extraction, flags, function, spec, stdio
 from assay.verifiers.code.joining import joined
 from assay.verifiers.code.outcome import TestOutcome, verdict_of
-from assay.verifiers.code.runs import ProgramRun
+from assay.verifiers.code.rows import require_row
+from assay.verifiers.code.runs import ProgramRun, RowRun
 from assay.verifiers.code.spec import MAX_CODE_BYTES, Spec
 from assay.verifiers.errors import InvalidItem, SandboxUnavailable
 
@@ -75,8 +76,16 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         return len(spec.reference.tests) * per_test + _COMPILING_S
 
     def verify(self, spec: Spec, candidate: Candidate) -> Verdict:
-        """Run the candidate's program. Raises `SandboxUnavailable`, `InvalidItem`; never for its content."""
+        """Run the candidate's program.
+
+        Raises `SandboxUnavailable`, `UnsupportedLanguage`, `InvalidReference` and `InvalidItem`; never for its content.
+        """
         limits = _limits(spec, candidate)
+        try:
+            where = self._open_slot()
+            require_row(RowRun(spec=spec, slot=where, limits=limits, owner=candidate.owner))
+        except SandboxError as error:
+            raise SandboxUnavailable(str(error)) from error
         program = _extract(spec, candidate)
         if program is None:
             return Verdict(reward=0.0, score=0.0, reason="no_answer", message=candidate.message_index)
@@ -84,15 +93,20 @@ class CodeVerifier(Verifier[CodeReference, Spec]):
         if len(source) > MAX_CODE_BYTES:
             return Verdict(reward=0.0, score=0.0, reason="resource_limit", message=candidate.message_index)
         try:
-            return self._score(spec, candidate, program, source, limits)
+            return self._score(spec, candidate, program, source, limits, where)
         except SandboxError as error:
             raise SandboxUnavailable(str(error)) from error
 
     def _score(
-        self, spec: Spec, candidate: Candidate, program: extraction.Program, source: bytes, limits: Limits
+        self,
+        spec: Spec,
+        candidate: Candidate,
+        program: extraction.Program,
+        source: bytes,
+        limits: Limits,
+        where: Slot,
     ) -> Verdict:
-        reference, where = spec.reference, self._open_slot()
-        owner = candidate.owner
+        reference, owner = spec.reference, candidate.owner
         total, marks = len(reference.tests), [*flags.of_text(program.code), *_trust_flags(spec)]
         if not where.isolated:
             marks.append("isolation:none")
