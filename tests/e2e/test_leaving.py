@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -42,6 +43,36 @@ async def test_sigterm_drains_http_and_grpc() -> None:
                     await late.score(items("late", 1))
             told = await asyncio.gather(*first)
     assert [[result.reward for result in results] for results in told] == [[1.0] * 1500] * 2
+
+
+async def test_what_is_not_finished_in_time_is_retryable_and_no_error_page() -> None:
+    port = free_port()
+    with serving(port, **NO_SANDBOX, ASSAY_DRAIN_S="0.2") as server:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+            await http.post("/v1/score", json={"items": items("warm", 1)})
+            asked = asyncio.create_task(http.post("/v1/score", json={"items": items("long", 3000)}))
+            while (await http.get("/readyz")).json()["queue_depth"] < 1500:
+                await asyncio.sleep(0.01)
+            os.kill(server.pid, signal.SIGTERM)
+            answer = await asked
+    results = answer.json()["results"]
+    assert answer.status_code == 200 and len(results) == 3000
+    left = [result for result in results if result["reward"] is None]
+    assert left and all(result["error"]["retryable"] for result in left)
+    assert all(result["reward"] == 1.0 for result in results if result["reward"] is not None)
+
+
+async def test_a_lame_duck_says_so_and_still_scores() -> None:
+    port = free_port()
+    with serving(port, **NO_SANDBOX, ASSAY_LAME_DUCK_S="3") as server:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+            os.kill(server.pid, signal.SIGTERM)
+            while (ready := await http.get("/readyz")).status_code == 200:
+                await asyncio.sleep(0.01)
+            assert ready.json()["cause"] == "shutting down"
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as late:
+                answer = await late.post("/v1/score", json={"items": items("late", 1)})
+    assert answer.json()["results"][0]["reward"] == 1.0
 
 
 def test_an_endless_head_is_refused_before_the_key_is_checked() -> None:

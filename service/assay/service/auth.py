@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,8 +35,8 @@ class KeyRing:
         """Read the keys again. Raises `OSError` or `NoKeys` if the file cannot be used; the old keys then stay
         valid.
         """
-        plain = [key.get_secret_value() for key in self._settings.keys]
-        hashes = tuple({hashed(key): None for key in [*plain, *_lines(self._settings.key_file)]})
+        plain = [hashed(key.get_secret_value()) for key in self._settings.keys]
+        hashes = tuple(dict.fromkeys([*plain, *_hashes(self._settings.key_file)]))
         if not hashes and not self.open:
             raise NoKeys("key_file contains no key")
         self._hashes = hashes
@@ -71,8 +71,18 @@ def _key(authorization: str) -> str:
     return value if scheme.lower() == "bearer" else ""
 
 
-def _lines(path: Path | None) -> Iterable[str]:
+def _hashes(path: Path | None) -> Iterator[str]:
+    """Yield the hashes of a file's keys. Raises `OSError`, and `NoKeys` naming the line of what is no key."""
     if path is None:
-        return []
-    lines = (line.strip() for line in path.read_text().splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+        return
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise NoKeys("key_file is not a text file") from None
+    for number, line in enumerate(lines, 1):
+        key = line.strip(" \t\r")
+        if key and not key.startswith("#"):
+            try:
+                yield hashed(key)
+            except ValueError as error:
+                raise NoKeys(f"key_file, line {number}: {error}") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import math
 import os
 import secrets
@@ -35,6 +36,8 @@ from assay.service.settings import Settings, load
 log = structlog.get_logger()
 KEEP_ALIVE_S = 75
 """Keep-alive of idle connections: longer than clients', so that none is closed while a request is sent."""
+ANSWER_S = 5.0
+"""Seconds for writing the answers once the engine has drained."""
 _BACKLOG = 2048
 
 
@@ -100,11 +103,11 @@ async def _serve(settings: Settings) -> None:
         access_log=False,
         server_header=False,
         lifespan="on",
-        timeout_graceful_shutdown=math.ceil(settings.drain_s),
+        timeout_graceful_shutdown=math.ceil(settings.drain_s + ANSWER_S),
         timeout_keep_alive=KEEP_ALIVE_S,
         http=BoundedHeads,
     )
-    server = _Server(config, leaving=app.state.leaving)
+    server = _Server(config, engine, settings, leaving=app.state.leaving)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
     log.info("serving", address=_address(settings, listener), lanes=settings.lanes, keys=not app.state.keys.open)
     await server.serve(sockets=[listener])
@@ -113,16 +116,21 @@ async def _serve(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server; gRPC drains concurrently, so that both together take `drain_s`."""
+    """uvicorn's server; engine and gRPC drain concurrently with it, so that all together take `drain_s`."""
 
-    def __init__(self, config: uvicorn.Config, *, leaving: asyncio.Event) -> None:
+    def __init__(self, config: uvicorn.Config, engine: Engine, settings: Settings, *, leaving: asyncio.Event) -> None:
         super().__init__(config)
-        self._leaving = leaving
+        self._engine, self._settings, self._leaving = engine, settings, leaving
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing new, finish running work."""
+        """Say that the service is not ready, then accept nothing new and finish running work.
+
+        After `drain_s` the engine answers what is left with retryable results; requests are not cut off.
+        """
+        self._engine.leave()
+        await asyncio.sleep(self._settings.lame_duck_s)
         self._leaving.set()
-        await super().shutdown(sockets)
+        await asyncio.gather(super().shutdown(sockets), self._engine.drain(self._settings.drain_s))
 
 
 async def _start(engine: Engine, settings: Settings) -> None:
@@ -187,12 +195,25 @@ def _reload(app: Any) -> None:
 
 
 def _log_json() -> None:
+    """Write every log line as JSON to stderr: those of libraries and the engine, which log by `logging`, too."""
+    common: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso"),
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.JSONRenderer(),
-        ],
+        processors=[*common, structlog.processors.JSONRenderer()],
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from assay.service.environments import Environments, recipes
 from assay.service.replicas.settings import QuotaSettings, RedisSettings
 from assay.service.shadow import ShadowSettings
 
+MIN_KEY_CHARS = 8
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _DEFAULTS = Limits()
 
@@ -73,6 +75,9 @@ class Settings(BaseSettings):
     cache_mb: int = Field(64, ge=0, description="Size of the verdict cache.")
     lane_memory_mb: int = Field(2048, ge=256, description="Address space of a lane.")
     drain_s: float = Field(30.0, ge=0, description="Seconds to finish running work after SIGTERM.")
+    lame_duck_s: float = Field(
+        0.0, ge=0, description="Seconds after SIGTERM in which `/readyz` is 503 and requests are still accepted."
+    )
     sandbox_backends: tuple[str, ...] = Field(
         ("nsjail",), description="Isolation backends that may be used, in order; empty: programs are never run."
     )
@@ -97,6 +102,16 @@ class Settings(BaseSettings):
     @classmethod
     def _can_be_had(cls, value: Environments) -> Environments:
         recipes(value)
+        return value
+
+    @field_validator("keys")
+    @classmethod
+    def _are_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for number, key in enumerate(value, 1):
+            try:
+                hashed(key.get_secret_value())
+            except ValueError as error:
+                raise ValueError(f"key {number}: {error}") from None
         return value
 
     @field_validator("keys", mode="before")
@@ -161,7 +176,17 @@ def load(config: Path | None, **overrides: Any) -> Settings:
 
 
 def hashed(key: str) -> str:
-    """Return the SHA-256 of a key in hex; `sha256:HEX` is returned unchanged."""
-    if key.startswith("sha256:") and len(key) == 71:
-        return key.removeprefix("sha256:").lower()
+    """Return the SHA-256 of a key in hex; `sha256:HEX` is returned unchanged. Raises `ValueError` for what is no key.
+
+    The error never holds the key.
+    """
+    if key.startswith("sha256:"):
+        digest = key.removeprefix("sha256:")
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", digest):
+            raise ValueError("sha256: needs 64 hexadecimal digits after it")
+        return digest.lower()
+    if not re.fullmatch(r"[!-~]+", key):
+        raise ValueError("it must be of visible ASCII characters, without spaces or a byte order mark")
+    if len(key) < MIN_KEY_CHARS:
+        raise ValueError(f"it is shorter than {MIN_KEY_CHARS} characters; --generate-key makes a long one")
     return hashlib.sha256(key.encode()).hexdigest()

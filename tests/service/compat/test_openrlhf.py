@@ -105,9 +105,9 @@ async def test_protocols_are_off_until_settings_name_them() -> None:
 
 
 async def test_a_url_can_carry_the_key() -> None:
-    async with served(wires=WIRES, keys=("secret",)) as (_, http):
+    async with served(wires=WIRES, keys=("secret-key",)) as (_, http):
         codes = [
             (await http.post("/get_reward", json=rollout("4"), auth=auth)).status_code
-            for auth in (("", "secret"), ("assay", "secret"), ("secret", ""), ("", "wrong"), None)
+            for auth in (("", "secret-key"), ("assay", "secret-key"), ("secret-key", ""), ("", "wrong"), None)
         ]
     assert codes == [200, 200, 401, 401, 401]

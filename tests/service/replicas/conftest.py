@@ -95,7 +95,7 @@ async def replica(
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def pair(lasting_redis: RedisServer) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     """Two replicas that share a Redis, and two keys."""
-    keys, quota = ("alpha", "beta", "gamma"), {"items": 60, "window_s": 86400}
+    keys, quota = ("key-alpha", "key-beta", "key-gamma"), {"items": 60, "window_s": 86400}
     async with (
         replica(lasting_redis, keys=keys, quota=quota) as one,
         replica(lasting_redis, keys=keys, quota=quota) as other,
@@ -105,5 +105,5 @@ async def pair(lasting_redis: RedisServer) -> AsyncIterator[tuple[httpx.AsyncCli
 
 async def metric(http: httpx.AsyncClient, name: str) -> float:
     """Return the sum of a metric's samples."""
-    lines = (await http.get("/metrics", headers={"authorization": "Bearer alpha"})).text.splitlines()
+    lines = (await http.get("/metrics", headers={"authorization": "Bearer key-alpha"})).text.splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))

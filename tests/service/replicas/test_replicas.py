@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 Pair = tuple[httpx.AsyncClient, httpx.AsyncClient]
 
 
-async def score(http: httpx.AsyncClient, *items: dict[str, Any], key: str = "alpha") -> list[dict[str, Any]]:
+async def score(http: httpx.AsyncClient, *items: dict[str, Any], key: str = "key-alpha") -> list[dict[str, Any]]:
     answer = await http.post("/v1/score", json={"items": list(items)}, headers={"authorization": f"Bearer {key}"})
     assert answer.status_code == 200, answer.text
     return list(answer.json()["results"])
@@ -50,7 +50,10 @@ async def test_a_verdict_of_one_replica_is_a_cache_hit_of_the_other(pair: Pair, 
 
 async def test_keys_share_nothing(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("key")))
-    assert [(await score(pair[1], exact("key"), key=key))[0]["cached"] for key in ("beta", "alpha")] == [False, True]
+    assert [(await score(pair[1], exact("key"), key=key))[0]["cached"] for key in ("key-beta", "key-alpha")] == [
+        False,
+        True,
+    ]
 
 
 async def test_no_verdict_is_never_shared(pair: Pair, lasting_redis: RedisServer) -> None:
@@ -91,7 +94,7 @@ async def test_an_evicted_entry_is_a_miss(pair: Pair, lasting_redis: RedisServer
 
 
 async def test_cheap_verdicts_are_not_shared(lasting_redis: RedisServer) -> None:
-    async with replica(lasting_redis, keys=("alpha",), worth_us=1e9) as one:
+    async with replica(lasting_redis, keys=("key-alpha",), worth_us=1e9) as one:
         (told,) = await score(one, exact("cheap"))
         assert await metric(one, "assay_redis_misses_total") == 0
     with Redis.from_url(lasting_redis.url) as redis:
@@ -99,7 +102,7 @@ async def test_cheap_verdicts_are_not_shared(lasting_redis: RedisServer) -> None
 
 
 async def test_corrupted_redis_keys_affect_nothing_else(pair: Pair, lasting_redis: RedisServer) -> None:
-    await score(pair[0], exact("q"), key="beta")
+    await score(pair[0], exact("q"), key="key-beta")
     with Redis.from_url(lasting_redis.url) as redis:
         until = time.monotonic() + 10
         while not (names := redis.keys("assay:q1:*")) and time.monotonic() < until:
@@ -111,12 +114,12 @@ async def test_corrupted_redis_keys_affect_nothing_else(pair: Pair, lasting_redi
         for name in names:
             redis.delete(name)
             redis.hset(name, "stranger", b"\x01junk")
-    await score(pair[1], exact("q2"), key="beta")
+    await score(pair[1], exact("q2"), key="key-beta")
 
 
 async def test_entries_of_another_secret_are_rejected(pair: Pair, lasting_redis: RedisServer) -> None:
     await written(lasting_redis, await score(pair[0], exact("secret")))
-    async with replica(lasting_redis, secret="t" * 32, keys=("alpha",)) as stranger:
+    async with replica(lasting_redis, secret="t" * 32, keys=("key-alpha",)) as stranger:
         assert (await score(stranger, exact("secret")))[0]["cached"] is False
         assert await metric(stranger, "assay_redis_rejected_total") == 1
 
@@ -126,25 +129,25 @@ async def test_an_uploaded_reference_is_available_to_all_replicas_for_its_key_on
 ) -> None:
     body = json.dumps(exact()["reference"]).encode()
     digest = hashlib.sha256(body).hexdigest()
-    await pair[0].put(f"/v1/references/{digest}", content=body, headers=JSON | {"authorization": "Bearer alpha"})
+    await pair[0].put(f"/v1/references/{digest}", content=body, headers=JSON | {"authorization": "Bearer key-alpha"})
     item = exact(reference={"$ref": f"sha256:{digest}"})
     until = time.monotonic() + 10
     while (told := (await score(pair[1], item))[0])["reward"] is None and time.monotonic() < until:
         await asyncio.sleep(0.05)
     assert told["reward"] == 1.0
-    (theirs,) = await score(pair[1], item, key="beta")
+    (theirs,) = await score(pair[1], item, key="key-beta")
     assert (theirs["reward"], theirs["error"]["code"]) == (None, "unknown_reference")
 
 
 async def test_a_quota_holds_over_all_replicas(pair: Pair, lasting_redis: RedisServer) -> None:
     """Also if another key's usage entry was corrupted."""
-    headers = {"authorization": "Bearer gamma"}
+    headers = {"authorization": "Bearer key-gamma"}
     for http in pair:
-        await score(http, exact("q3"), key="alpha")
+        await score(http, exact("q3"), key="key-alpha")
     with Redis.from_url(lasting_redis.url) as redis:
         for name in redis.keys("assay:q1:*"):
             redis.set(name, b"no hash")
-    await score(pair[0], *(exact(str(n)) for n in range(59)), key="gamma")
+    await score(pair[0], *(exact(str(n)) for n in range(59)), key="key-gamma")
     until = time.monotonic() + 10
     while time.monotonic() < until:
         answer = await pair[1].post("/v1/score", json={"items": [exact("a"), exact("b")]}, headers=headers)

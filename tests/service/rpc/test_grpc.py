@@ -125,7 +125,7 @@ async def test_an_invalid_message_is_refused(address: str, body: bytes) -> None:
 
 
 async def test_an_unknown_key_is_refused_before_the_message_is_parsed() -> None:
-    async with served(keys=("sesame",)) as (address, _):
+    async with served(keys=("open-sesame",)) as (address, _):
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await called(address, b"\xff" * 99)
     assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
@@ -182,11 +182,11 @@ async def test_a_clients_deadline_bounds_the_start() -> None:
 
 
 async def test_keys_are_required() -> None:
-    async with served(keys=("sesame",)) as (address, _):
+    async with served(keys=("open-sesame",)) as (address, _):
         async with AsyncClient(f"grpc://{address}", api_key="wrong") as client:
             with pytest.raises(RequestRefused):
                 await client.score([item()])
-        async with AsyncClient(f"grpc://{address}", api_key="sesame") as client:
+        async with AsyncClient(f"grpc://{address}", api_key="open-sesame") as client:
             assert [r.reward for r in await client.score([item()])] == [1]
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from assay.contract.codes import ProblemCode
 from assay.service.engine import reports
+from assay.service.engine.background import Background
 from assay.service.engine.errors import EngineClosed, EngineUnavailable, EnvelopeFault, Overloaded
 from assay.service.engine.intake.keys import item_key
 from assay.service.engine.intake.validate import Intake
@@ -56,10 +57,11 @@ class Engine:
         self._tickets_by_key: dict[bytes, Ticket] = {}
         self._seq = itertools.count()
         self._submissions: set[Submission] = set()
-        self._closing = False
+        self._leaving = self._closing = False
         self._finished = 0
         self._rate = 100.0  # items a second, smoothed
-        self._watch: asyncio.Task[None] | None = None
+        self.watch = Background("watch", self._keep_watch)
+        """The task that replaces lanes and supervisor, and finds items that are stuck."""
         self._dispatch = Dispatcher(self.settings, self._settle)
 
     async def start(self) -> None:
@@ -71,7 +73,7 @@ class Engine:
             raise
         self.descriptions = msgspec.json.decode(raw)
         self.catalogue.update({str(entry["name"]): _facts(entry) for entry in self.descriptions})
-        self._watch = asyncio.create_task(self._keep_watch())
+        self.watch.start()
 
     @property
     def lanes(self) -> Lanes:
@@ -101,7 +103,19 @@ class Engine:
     @property
     def ready(self) -> bool:
         """Whether a batch would be accepted now."""
-        return not self._closing and not self.lanes.broken and self.depth < self.settings.limits.queue_items
+        return not self.unready
+
+    @property
+    def unready(self) -> str:
+        """Why no batch would be accepted, or not be scored, now; empty if one would be."""
+        causes = {
+            "shutting down": self._leaving or self._closing,
+            "no lane can be started": self.lanes.broken,
+            "the queue is full": self.depth >= self.settings.limits.queue_items,
+            "the watch over lanes is down": self.watch.down,
+            "the sandbox is being restarted": self.sandbox.lost,
+        }
+        return next((cause for cause, holds in causes.items() if holds), "")
 
     # --- batches ---
 
@@ -118,7 +132,7 @@ class Engine:
         for index, work in works(batch):
             self._enqueue(submission, index, work)
         if batch.deadline_s is not None and submission.open:
-            asyncio.get_running_loop().call_later(batch.deadline_s, self._expire, submission)
+            submission.timer = asyncio.get_running_loop().call_later(batch.deadline_s, self._expire, submission)
         self._dispatch.pump()
         return submission
 
@@ -126,7 +140,7 @@ class Engine:
         """Drop the items of a submission that no other submission waits for."""
         for waiter in list(submission.waiters):
             self._drop_waiter(waiter)
-        self._submissions.discard(submission)
+        self._discard(submission)
 
     def _admit(self, batch: Batch) -> None:
         limits, depth = self.settings.limits, self.depth + self._dispatch.running
@@ -208,7 +222,14 @@ class Engine:
     def _settle_item(self, submission: Submission, index: int, scored: Scored) -> None:
         submission.settle(index, scored)
         if not submission.open:
-            self._submissions.discard(submission)
+            self._discard(submission)
+
+    def _discard(self, submission: Submission) -> None:
+        """Forget a submission, and its deadline: a timer would keep an answered request alive until then."""
+        self._submissions.discard(submission)
+        if submission.timer is not None:
+            submission.timer.cancel()
+            submission.timer = None
 
     def _drop_waiter(self, waiter: Waiter) -> None:
         ticket = waiter.ticket
@@ -246,16 +267,26 @@ class Engine:
         """Return the report on what isolates programs on this host."""
         return self.sandbox.isolation()
 
-    async def close(self, *, drain_s: float = 0.0) -> None:
-        """Refuse new batches, let running ones finish for at most `drain_s` seconds, then end the lanes."""
+    def leave(self) -> None:
+        """Say that this engine is not ready, and still accept batches: a balancer then sends no more."""
+        self._leaving = True
+
+    async def drain(self, drain_s: float) -> None:
+        """Refuse new batches and let running ones finish for at most `drain_s` seconds.
+
+        What is not finished then gets a retryable result, so that its request is still answered.
+        """
         self._closing = True
         until = time.monotonic() + drain_s
         while self._submissions and time.monotonic() < until:
             await asyncio.sleep(0.02)
         for submission in list(self._submissions):
             self._abandon(submission)
-        if self._watch is not None:
-            self._watch.cancel()
+
+    async def close(self, *, drain_s: float = 0.0) -> None:
+        """Drain, then end the lanes and the sandbox."""
+        await self.drain(drain_s)
+        self.watch.cancel()
         await self.lanes.close()
         await self.sandbox.close()
 

@@ -80,9 +80,11 @@ def about_routes(front: Front, metrics: Metrics) -> APIRouter:
     @router.get("/readyz")
     async def readyz() -> Response:
         """Report whether a batch would be accepted now: 200 or 503."""
-        ready = front.engine.ready
-        body = {"status": "ready" if ready else "not ready", "queue_depth": front.engine.depth}
-        return Response(json_of(body), status_code=200 if ready else 503, media_type=JSON)
+        cause = front.engine.unready
+        body = {"status": "not ready" if cause else "ready", "queue_depth": front.engine.depth}
+        return Response(
+            json_of(body | ({"cause": cause} if cause else {})), status_code=503 if cause else 200, media_type=JSON
+        )
 
     @router.get("/metrics")
     async def scrape() -> Response:

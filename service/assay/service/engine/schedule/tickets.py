@@ -63,6 +63,8 @@ class Submission:
         self.results: list[Scored | None] = [None] * len(batch.entries)
         self.open = len(batch.entries)
         self.waiters: set[Waiter] = set()
+        self.timer: asyncio.TimerHandle | None = None
+        """Its deadline."""
         self._groups = _groups(batch)
         self._ready: asyncio.Queue[list[int]] = asyncio.Queue()
         self._all = asyncio.Event()

@@ -8,12 +8,15 @@ this host, items that need one are `sandbox_unavailable`.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from assay.sandbox import SandboxError, Settings, Supervisor
 
-RESTART_PAUSE_S = 1.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+"""Pauses before a supervisor that has died is started again; each failure doubles the next."""
+log = logging.getLogger("assay.engine")
 
 
 class SandboxHost:
@@ -25,6 +28,9 @@ class SandboxHost:
         self._on_ready = on_ready
         self._supervisor: Supervisor | None = None
         self._starting: asyncio.Task[None] | None = None
+        self.lost = False
+        """Whether there was a supervisor, it died, and none is in its place yet."""
+        self.restarts = 0
 
     @property
     def ready(self) -> bool:
@@ -70,14 +76,28 @@ class SandboxHost:
         """Return True if the supervisor has died; a restart is then under way."""
         if self._supervisor is None or self._supervisor.alive:
             return False
-        dead, self._supervisor = self._supervisor, None
-        dead.close()
-        self._starting = asyncio.create_task(self._restart())
+        dead, self._supervisor, self.lost = self._supervisor, None, True
+        log.error("sandbox supervisor %d died", dead.pid)
+        self._starting = asyncio.create_task(self._restart(dead))
         return True
 
-    async def _restart(self) -> None:
-        await asyncio.sleep(RESTART_PAUSE_S)
-        await self._start()
+    async def _restart(self, dead: Supervisor) -> None:
+        """Start another supervisor; a failure is tried again for as long as it takes."""
+        await asyncio.to_thread(dead.close)
+        pause_s = FIRST_PAUSE_S
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            try:
+                assert self.settings is not None
+                self._supervisor = await asyncio.to_thread(Supervisor.start, self.settings)
+                break
+            except (SandboxError, OSError) as error:
+                log.error("sandbox supervisor not restarted, next try in %.0f s: %.300s", pause_s, error)
+        self.lost, self._starting = False, None
+        self.restarts += 1
+        log.warning("sandbox supervisor restarted: %s", self.pid)
+        self._on_ready()
 
     @property
     def fingerprint(self) -> bytes:
@@ -93,6 +113,8 @@ class SandboxHost:
     async def close(self) -> None:
         """End every jail and the supervisor."""
         if self._starting is not None:
+            if self.lost:
+                self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._supervisor is not None:
             supervisor, self._supervisor = self._supervisor, None
