@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as attribute
+from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -48,6 +50,7 @@ _KIND_NAMES = {
     "prompt": "a string or an array of messages",
 }
 
+T = TypeVar("T")
 Resolve = Callable[[str, str], bytes | None]
 """(owner, SHA-256 in hex) -> an uploaded reference, or None."""
 
@@ -83,6 +86,8 @@ class ItemReader:
     codec: Codec
     owner: str
     defaults: ItemFrame | None
+    known: dict[tuple[str, str], Any] = attribute(default_factory=dict)
+    """What was found out of values of the defaults, by what and field."""
 
     def read_raw(self, index: int, raw: bytes, repairs: Sequence[tuple[str, Repair]] = ()) -> Work | Refused:
         """Return an item from its bytes; `repairs` lists the fields that intake had to replace.
@@ -123,13 +128,13 @@ class ItemReader:
         self._check(item)
         facts = self._facts(str(item.verifier))
         completion, lone = _without_lone(self._completion(item.completion))  # type: ignore[arg-type]
-        reference = self._reference(self._json("reference", item.reference))
+        reference, digest = self._once("digest", "reference", item.reference, lambda: self._digested(item.reference))
         return Work(
             id=name,
             facts=facts,
             completion=completion,
             reference=reference,
-            reference_digest=sha256(reference).digest(),
+            reference_digest=digest,
             fields=self._forwarded(item, facts),
             owner=self.owner,
             group=item.group or None,
@@ -151,10 +156,22 @@ class ItemReader:
             raise fault("completion_tokens", "must be at least 0")
         for field, kind in _KINDS.items():
             value = getattr(item, field)
-            if isinstance(value, Raw) and not self._is(kind, value):
+            if isinstance(value, Raw) and not self._is(field, kind, value):
                 raise fault(field, f"must be {_KIND_NAMES[field]}")
 
-    def _is(self, kind: Any, value: Raw) -> bool:
+    def _is(self, field: str, kind: Any, value: Raw) -> bool:
+        return self._once("is", field, value, lambda: self._decodes(kind, value))
+
+    def _once(self, what: str, field: str, value: Any, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which is done once a batch for a value that all items have from the defaults."""
+        if self.defaults is None or value is not getattr(self.defaults, field):
+            return work()
+        if (what, field) not in self.known:
+            self.known[what, field] = work()
+        found: T = self.known[what, field]
+        return found
+
+    def _decodes(self, kind: Any, value: Raw) -> bool:
         try:
             msgspec.json.decode(self.codec.json(value), type=kind)
         except (msgspec.MsgspecError, IllTyped):
@@ -179,6 +196,11 @@ class ItemReader:
             raise ItemFault(reports.zero(Reason.TOO_LARGE)) from None
         except IllTyped as error:
             raise fault("completion", str(error)) from None
+
+    def _digested(self, value: Any) -> tuple[bytes, bytes]:
+        """Return a reference and its SHA-256. Raises ItemFault."""
+        reference = self._reference(self._json("reference", value))
+        return reference, sha256(reference).digest()
 
     def _reference(self, raw: bytes) -> bytes:
         if len(raw) > self.limits.reference_bytes:
@@ -221,7 +243,7 @@ class ItemReader:
         for name in facts.forwarded:
             value = getattr(item, name)
             if value is not UNSET and value is not None:
-                raw = self._json(name, value)
+                raw = self._once("json", name, value, partial(self._json, name, value))
                 if raw != b"null" or name == "final_state":
                     fields[name] = raw
         return fields
@@ -259,8 +281,8 @@ def _without_lone(completion: str | bytes) -> tuple[str | bytes, bool]:
     """Replace lone surrogates in messages that came as bytes of their own (msgpack, protobuf)."""
     if isinstance(completion, str) or b"\\u" not in completion:
         return completion, False
-    replaced, places = replace_lone(completion)
-    return replaced, bool(places)
+    replaced = replace_lone(completion)
+    return replaced, replaced != completion
 
 
 def _loose_id(raw: bytes, codec: Codec, index: int) -> str:

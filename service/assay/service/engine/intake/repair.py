@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from assay.contract.codes import ProblemCode
@@ -33,44 +33,46 @@ class Repair(Enum):
     NUMBER = f"a number longer than {DIGITS_LIMIT} digits"
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """Where something was replaced: byte offset in the body."""
+@dataclass
+class Repairs:
+    """What was replaced in a body: fields as a whole by their offsets, and surrogates by the bytes before and after."""
 
-    offset: int
-    repair: Repair
+    fields: list[tuple[int, Repair]] = field(default_factory=list)
+    before: bytes = b""
+    after: bytes = b""
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or self.after)
 
 
-def strict(body: bytes) -> tuple[bytes, list[Repaired]]:
-    """Return the body as strict JSON, and the places that were replaced. Raises EnvelopeFault."""
-    places: list[Repaired] = []
+def strict(body: bytes) -> tuple[bytes, Repairs]:
+    """Return the body as strict JSON, and what was replaced. Raises EnvelopeFault."""
+    repairs = Repairs()
     for _ in range(3):  # one pass for surrogates, one for depth and digits, one to confirm
         try:
             strict_json.parse(body)
-            return body, places
+            return body, repairs
         except strict_json.JsonFault as fault:
-            repaired, found = _repaired(body, fault)
-            if not found:
+            repaired = _repaired(body, fault, repairs)
+            if repaired == body:
                 raise EnvelopeFault(fault.code, fault.detail, status=400, limit=fault.limit) from None
-            body, places = repaired, places + found
+            body = repaired
     raise EnvelopeFault(ProblemCode.INVALID_JSON, "not valid JSON", status=400)
 
 
-def _repaired(body: bytes, fault: strict_json.JsonFault) -> tuple[bytes, list[Repaired]]:
+def _repaired(body: bytes, fault: strict_json.JsonFault, repairs: Repairs) -> bytes:
     if fault.code == "invalid_unicode":
-        body, offsets = replace_lone(body)
-        return body, [Repaired(offset, Repair.SURROGATE) for offset in offsets]
-    if fault.code in ("too_deep", "number_too_long"):
-        return _without_excess(body)
-    return body, []
+        repairs.before, repairs.after = body, replace_lone(body)
+        return repairs.after
+    return _without_excess(body, repairs) if fault.code in ("too_deep", "number_too_long") else body
 
 
-def _without_excess(body: bytes) -> tuple[bytes, list[Repaired]]:
-    patched, places = bytearray(body), []
+def _without_excess(body: bytes, repairs: Repairs) -> bytes:
+    patched = bytearray(body)
     for start, end, repair in _excessive_members(body):
         patched[start:end] = b"null".ljust(end - start)
-        places.append(Repaired(start, repair))
-    return bytes(patched), places
+        repairs.fields.append((start, repair))
+    return bytes(patched)
 
 
 def _excessive_members(body: bytes) -> Iterator[tuple[int, int, Repair]]:
@@ -103,32 +105,41 @@ def _members(text: bytes, level: int) -> Iterator[tuple[int, int, int, int]]:
             digits = max(digits, token.end() - token.start())
 
 
-def by_item(body: bytes, items: Sequence[bytes], places: Sequence[Repaired]) -> dict[int, list[tuple[str, Repair]]]:
-    """Return, for each item that was changed, its changed fields and what was replaced in them."""
-    if not places:
+def by_item(body: bytes, items: Sequence[bytes], repairs: Repairs) -> dict[int, list[tuple[str, Repair]]]:
+    """Return, for each item that was changed, its changed fields and what was replaced in them. Linear in the body."""
+    if not repairs:
         return {}
     starts, cursor = [], 0
     for raw in items:
         cursor = body.index(raw, cursor)
         starts.append(cursor)
         cursor += len(raw)
-    touched: dict[int, list[Repaired]] = {}
-    for place in places:
-        index = bisect_right(starts, place.offset) - 1
-        if index >= 0 and place.offset < starts[index] + len(items[index]):
-            touched.setdefault(index, []).append(Repaired(place.offset - starts[index], place.repair))
-    return {index: _fields_of(items[index], inside) for index, inside in touched.items()}
+    excess: dict[int, list[tuple[int, Repair]]] = {}
+    for offset, repair in repairs.fields:
+        index = bisect_right(starts, offset) - 1
+        if index >= 0 and offset < starts[index] + len(items[index]):
+            excess.setdefault(index, []).append((offset - starts[index], repair))
+    touched = {}
+    for index, (start, raw) in enumerate(zip(starts, items, strict=True)):
+        before, after = (one[start : start + len(raw)] for one in (repairs.before, repairs.after))
+        if before != after or index in excess:
+            touched[index] = _fields_of(raw, excess.get(index, ()), before, after)
+    return touched
 
 
-def _fields_of(item: bytes, places: Sequence[Repaired]) -> list[tuple[str, Repair]]:
-    """Return the field that each place lies in; a place in a field's name counts as of no field."""
+def _fields_of(
+    item: bytes, excess: Sequence[tuple[int, Repair]], before: bytes, after: bytes
+) -> list[tuple[str, Repair]]:
+    """Return the fields that were changed; a change in a field's name counts as of no field."""
     spans = [(start, end, _name_before(item, start)) for start, end, _, _ in _members(item, 1)]
-    starts = [start for start, _, _ in spans]
-    found = []
-    for place in places:
-        index = bisect_right(starts, place.offset) - 1
-        inside = index >= 0 and place.offset < spans[index][1]
-        found.append((spans[index][2] if inside else "", place.repair))
+    by_start = {start: name for start, _, name in spans}
+    found = [(by_start.get(offset, ""), repair) for offset, repair in excess]
+    if before != after:
+        changed = [name for start, end, name in spans if before[start:end] != after[start:end]]
+        edges = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(item)]
+        outside = zip(edges[::2], edges[1::2], strict=True)
+        found += [(name, Repair.SURROGATE) for name in changed]
+        found += [("", Repair.SURROGATE) for start, end in outside if before[start:end] != after[start:end]]
     return list(dict.fromkeys(found))
 
 

@@ -31,20 +31,21 @@ class Intake:
     def read_json(self, body: bytes, *, owner: str) -> Batch:
         """Return a JSON body as a batch. Raises EnvelopeFault."""
         self._bound("body", len(body), self.limits.body_bytes)
-        body, places = repair.strict(body)
-        return self._read(body, JsonCodec(), owner, places)
+        body, repairs = repair.strict(body)
+        return self._read(body, JsonCodec(), owner, repairs)
 
     def read_msgpack(self, body: bytes, *, owner: str) -> Batch:
         """Return a msgpack body as a batch. Raises EnvelopeFault."""
         self._bound("body", len(body), self.limits.body_bytes)
-        return self._read(body, MsgpackCodec(), owner, [])
+        return self._read(body, MsgpackCodec(), owner, repair.Repairs())
 
-    def _read(self, body: bytes, codec: Codec, owner: str, places: Sequence[repair.Repaired]) -> Batch:
+    def _read(self, body: bytes, codec: Codec, owner: str, repairs: repair.Repairs) -> Batch:
         envelope = envelopes.envelope(body, codec, items=self.limits.items)
-        reader = self._reader(codec, owner, envelopes.defaults(envelope.defaults, codec))
         self._check_count(len(envelope.items))
+        self._check_defaults(len(envelope.defaults or b""), len(envelope.items))
+        reader = self._reader(codec, owner, envelopes.defaults(envelope.defaults, codec))
         items = [bytes(raw) for raw in envelope.items]
-        repaired = repair.by_item(body, items, places)
+        repaired = repair.by_item(body, items, repairs)
         entries = [reader.read_raw(index, raw, repaired.get(index, ())) for index, raw in enumerate(items)]
         return _batch(entries, owner, envelope.deadline_s)
 
@@ -77,6 +78,13 @@ class Intake:
         self._bound("items", count, self.limits.items)
         if not count:
             raise EnvelopeFault(ProblemCode.EMPTY_BATCH, "items: must hold at least 1 item", field="items", limit=1)
+
+    def _check_defaults(self, size: int, count: int) -> None:
+        """Every item gets the defaults: together they must fit the queue, and work on them must be bounded."""
+        if size * count > self.limits.queue_bytes:
+            detail = "defaults: times the number of items, more than the queue holds; send fewer items at once"
+            limit = self.limits.queue_bytes
+            raise EnvelopeFault(ProblemCode.TOO_LARGE, detail, status=413, field="defaults", limit=limit)
 
     def _bound(self, field: str, size: int, limit: int) -> None:
         if size > limit:
