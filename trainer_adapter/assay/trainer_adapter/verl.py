@@ -10,8 +10,9 @@ numbers, keeps the first sample's keys for all, and accepts NaN silently, so the
 finite. A row's fault gives the constant 0.5 with `graded` 0; an outage, after retries to the deadline, stops the run.
 verl's `rate_limited` turns every `Exception` and its own timeout into a reward of 0; therefore what stops the run is
 `Stopped`, which is not an `Exception`. Managers: `naive`, `dapo`, `rate_limited`, or `AssayRewardManager`
-(`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and `completion_ids` for templates. Importing
-this module imports no verl.
+(`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and `completion_ids` for templates. The manager
+`remote` takes `compute_score_sync`, and `verl.trainer.main_eval` takes `compute_score_eval`. Importing this module imports
+no verl.
 """
 
 from __future__ import annotations
@@ -64,11 +65,36 @@ async def compute_score(
     `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options. Templates know `data_source`,
     `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
     """
-    own = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL and name not in _COLUMNS}
     with _stopping():
-        row = _row(data_source, ground_truth, extra_info, reward_kwargs)
-        adapter = adapter_of({"reference": REFERENCE, **own})
+        row, adapter = _asked(data_source, ground_truth, extra_info, reward_kwargs)
         return adapter.metrics(await adapter.grade(row, solution_str))
+
+
+def compute_score_sync(
+    data_source: Any = None,
+    solution_str: str = "",
+    ground_truth: Any = None,
+    extra_info: Mapping[str, Any] | None = None,
+    **reward_kwargs: Any,
+) -> dict[str, Any]:
+    """Return the same as `compute_score`, for callers that do not await: the `remote` reward manager."""
+    with _stopping():
+        row, adapter = _asked(data_source, ground_truth, extra_info, reward_kwargs)
+        (grade,) = adapter.grades([row], [solution_str])
+        return adapter.metrics(grade)
+
+
+def compute_score_eval(data_source: Any, solution_str: str, ground_truth: Any, **reward_kwargs: Any) -> float:
+    """Return the score alone, for `verl.trainer.main_eval`, which averages what it gets."""
+    return float(compute_score_sync(data_source, solution_str, ground_truth, **reward_kwargs)["score"])
+
+
+def _asked(
+    source: Any, truth: Any, extra: Mapping[str, Any] | None, more: Mapping[str, Any]
+) -> tuple[dict[str, Any], SingleAdapter]:
+    """Return the row of a call, and this process's adapter with the call's settings."""
+    own = {name: value for name, value in more.items() if name not in _OF_VERL and name not in _COLUMNS}
+    return _row(source, truth, extra, more), adapter_of({"reference": REFERENCE, **own})
 
 
 def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings: Any) -> ComputeScore:
