@@ -18,7 +18,7 @@ test-train:       ## the bundled GRPO loop and its kernels, with torch
 	@tools/setup.sh train-dev .venv-train
 	$(TRAIN) -m pytest -q tests/grpo
 
-test-trainers: setup  ## real TRL and verl, and other systems' clients, each in its own environment
+test-trainers: setup  ## real TRL, verl and vLLM, and other systems' clients, each in its own environment
 	@tools/trainers.sh
 
 test-packages: setup   ## tests that need pip installs: the base wheel, package environments of the sandbox, reasoning_gym
@@ -46,4 +46,4 @@ docs: setup       ## regenerate the pages that are generated from the code
 	$(BIN)/python tools/docs.py
 
 clean:
-	rm -rf .venv .venv-train .venv-uv .venv-stubs .venv-trl .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv .venv-train .venv-uv .venv-stubs .venv-trl .venv-verl .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -10,9 +10,9 @@ numbers, keeps the first sample's keys for all, and accepts NaN silently, so the
 finite. A row's fault gives the constant 0.5 with `graded` 0; an outage, after retries to the deadline, stops the run.
 verl's `rate_limited` turns every `Exception` and its own timeout into a reward of 0; therefore what stops the run is
 `Stopped`, which is not an `Exception`. Managers: `naive`, `dapo`, `rate_limited`, or `AssayRewardManager`
-(`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and `completion_ids` for templates. The manager
-`remote` takes `compute_score_sync`, and `verl.trainer.main_eval` takes `compute_score_eval`. Importing this module imports
-no verl.
+(`reward.reward_manager.source=importlib`), which is `naive` with `prompt` and `completion_ids` for templates. The
+manager `remote` takes `compute_score_sync`, and `verl.trainer.main_eval` takes `compute_score_eval`. Importing this
+module imports no verl.
 """
 
 from __future__ import annotations
