@@ -74,7 +74,7 @@ def test_an_outage_shorter_than_the_deadline_is_borne(manager: str, own: Service
 
 def test_a_wrong_verifier_stops_the_start_under_rate_limited(service: Service) -> None:
     config = configured(service.http, "rate_limited", 'reward.custom_reward_function.reward_kwargs.verifier="no_such"')
-    with pytest.raises(Stopped, match="does not take the verifier"):
+    with pytest.raises(Stopped, match="refuses the verifier"):
         scored(config, batch(SAID, TRUTH))
 
 
