@@ -18,7 +18,7 @@ B = 4
 
 
 def buffer(path: Path | None = None, **options: object) -> Buffer:
-    pacing = Pacing(batch=B, lag=options.pop("lag", 1))  # type: ignore[arg-type]
+    pacing = Pacing(batch=B, lag=options.pop("lag", 1), waits=options.pop("waits", True))  # type: ignore[arg-type]
     return Buffer(path, pacing=pacing, **options)  # type: ignore[arg-type]
 
 
@@ -79,7 +79,7 @@ def test_stale_groups_are_dropped_and_counted_and_do_not_train() -> None:
 
 
 def test_in_the_order_of_completion_nothing_waits() -> None:
-    table = buffer(lag=None, order="finished")
+    table = buffer(waits=False, order="finished")
     for number in [table.draw() for _ in range(5)]:
         table.start(number, version=0)
     for number in [4, 2, 3, 1]:

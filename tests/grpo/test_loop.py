@@ -209,7 +209,7 @@ def test_dynamic_sampling_trains_on_live_groups_only_and_fills_the_batch(paths: 
 def test_a_step_without_a_live_group_is_no_update(paths: dict[str, str], tmp_path: Path) -> None:
     run = run_of(paths, "eval.every=0", "steps=2", "algorithm.dynamic_sampling=true", "algorithm.max_rounds=1")
     training = Training(run, tmp_path, quiet=True)
-    training._collector._sample_scorer = judge_of(run, lambda item: 1.0)
+    training.rollouts.scoring.scorer = judge_of(run, lambda item: 1.0)
     training.train()
     assert [(line["updates"], line["groups_trained"], line["zero_variance"]) for line in lines(tmp_path)] == [
         (0, 0, 1)
@@ -238,7 +238,7 @@ def test_a_step_without_any_verdict_does_not_update_and_several_end_the_run(
     run = run_of(paths, "eval.every=0", "checkpoint.every=0")
     training = Training(run, tmp_path, quiet=True)
     before = [parameter.detach().clone() for parameter in training.policy.parameters()]
-    training._collector._sample_scorer = judge_of(run, outage, deadline_s=0.2)
+    training.rollouts.scoring.scorer = judge_of(run, outage, deadline_s=0.2)
     with pytest.raises(Ungraded, match="3 steps in a row"):
         training.train()
     assert all(torch.equal(a, b) for a, b in zip(before, training.policy.parameters(), strict=True))
@@ -248,7 +248,7 @@ def test_a_step_without_any_verdict_does_not_update_and_several_end_the_run(
 def test_completions_without_a_verdict_do_not_train_and_do_not_count(paths: dict[str, str], tmp_path: Path) -> None:
     run = run_of(paths, "eval.every=0", "steps=1")
     training = Training(run, tmp_path, quiet=True)
-    training._collector._sample_scorer = judge_of(
+    training.rollouts.scoring.scorer = judge_of(
         run,
         lambda item: None if item["completion"][-1:] in "02468" else float(len(item["completion"]) == 2),
         deadline_s=0.2,

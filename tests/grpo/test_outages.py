@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.trainer_adapter.grpo.rollout.collect import Collected
+from assay.trainer_adapter.grpo.rollout.outcome import Collected
 from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.loop import Training
@@ -26,7 +26,7 @@ def down(run: Run) -> SampleScorer:
 def test_a_step_without_a_verdict_is_null_and_not_0(paths: dict[str, str], tmp_path: Path) -> None:
     run = run_of(paths, "eval.every=0", "steps=2")
     training = Training(run, tmp_path, quiet=True)
-    training._collector._sample_scorer = down(run)
+    training.rollouts.scoring.scorer = down(run)
     training.train()
     lines = read_lines(tmp_path / "metrics.jsonl")
     for line in lines:
@@ -87,6 +87,6 @@ def test_a_figure_that_is_not_finite_is_null_in_the_line(paths: dict[str, str], 
     training = Training(run_of(paths, "eval.every=0"), tmp_path, quiet=True)
     updated = Updated(grad_norms=[1.0])
     updated.sums |= {"tokens_seen": 2.0, "loss": math.inf, "entropy": math.nan}
-    training._record(1, Collected(), updated, 0, {"update_s": 0.0, "step_s": 0.0})
+    training._record(1, Collected(figures=dict.fromkeys(("rounds", "cancelled", "tokens"), 0.0)), updated, {"update_s": 0.0, "step_s": 0.0})
     (line,) = read_lines(tmp_path / "metrics.jsonl")
     assert line["loss"] is None and line["entropy"] is None and line["grad_norm"] == 1.0 and line["graded"] is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.client import ConfigurationError, ServiceUnavailable
-from assay.trainer_adapter.grpo.rollout.collect import live_draws, rewards_of
+from assay.trainer_adapter.grpo.rollout.outcome import live_draws, rewards_of
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
 from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
 from assay.trainer_adapter.grpo.rollout.scoring import CANCELLED, SampleScorer, Scoring
@@ -99,7 +99,7 @@ def test_an_outage_is_no_verdict_that_ends_the_stragglers(paths: dict[str, str])
 def test_a_group_of_outages_ends_when_nothing_is_open(paths: dict[str, str]) -> None:
     start = time.monotonic()
     group, scoring = judged(None, judge_of(run_of(paths), lambda item: None), ["?"] * 3, needed=2, extra=1)
-    assert not scoring.enough(0) and time.monotonic() - start < 20
+    assert scoring.cancelled == 0 and time.monotonic() - start < 20
     assert all(math.isnan(value) for value in rewards_of(group.samples)[0].tolist())
 
 

@@ -57,7 +57,7 @@ def test_samples_of_another_policy_end_the_run(paths: dict[str, str], tmp_path: 
     run = run_of(paths, *stale)
     training = Training(run, tmp_path, quiet=True)
     training._generator = LocalGenerator(policy_of(paths).frozen(), batch=64)  # never synchronised
-    training._collector._generator = training._generator
+    training.rollouts.pool._generator = training._generator
     with pytest.raises(OffPolicy, match=r"2 steps in a row.*generator\.sync"):
         training.train()
     assert len(read_lines(tmp_path / "metrics.jsonl")) < 9

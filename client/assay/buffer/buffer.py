@@ -199,8 +199,7 @@ class Buffer:
         """
         step = self._taken + 1
         with self.changes():
-            for number in [one for one in self._ready if self._stale(one, step)]:
-                self.drop(number, Reason.STALE)
+            self._drop_stale(step)
             if not self.ready():
                 return None
             chosen, self._ready = self._ready[: self.pacing.batch], self._ready[self.pacing.batch :]
@@ -208,12 +207,16 @@ class Buffer:
                 self._move(number, GroupState.TRAINED)
                 self._store.write("UPDATE groups SET step = ? WHERE number = ?", (step, number))
             self._store.write("INSERT INTO batches VALUES (?, ?)", (step, json.dumps(figures(chosen))))
+            self._drop_stale(step + 1)
         self._taken, self._draws = step, 0
         return sorted(chosen)
 
-    def _stale(self, number: int, step: int) -> bool:
-        version = self.open[number].version
-        return version is not None and self.pacing.stale(version=version, step=step)
+    def _drop_stale(self, step: int) -> None:
+        """Drop the admitted groups that are too old for batch `step`."""
+        for number in list(self._ready):
+            version = self.open[number].version
+            if version is not None and self.pacing.stale(version=version, step=step):
+                self.drop(number, Reason.STALE)
 
     def oldest_admitted(self) -> int | None:
         """Return the admitted group that was drawn first, or None."""
@@ -262,6 +265,11 @@ class Buffer:
     def skip_to(self, step: int) -> None:
         """Count the batches up to `step` as taken: a checkpoint is ahead of the file."""
         self._taken = max(self._taken, step)
+
+    @property
+    def pruned(self) -> int:
+        """The last step of which the tokens are deleted: batches up to it cannot be replayed."""
+        return self._store.pruned
 
     def prune(self, step: int) -> None:
         """Delete the tokens of what ended up to `step`: no checkpoint before it is left to replay from."""

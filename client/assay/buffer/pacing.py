@@ -21,23 +21,25 @@ UNBOUNDED = 1 << 30
 
 @dataclass(frozen=True)
 class Pacing:
-    """The rule. `batch`: groups a batch. `lag`: in versions; None: generators never wait.
+    """The rule. `batch`: groups a batch. `lag`: in versions. `waits`: whether generators wait; if not, the lag is only
+    a bound above which groups are dropped when a batch is taken.
 
     `over_sampling`: groups that may run, over those that are missing. Above 1 the bound no longer holds by itself; what
     would exceed it is dropped as stale when a batch is taken.
     """
 
     batch: int
-    lag: int | None
+    lag: int
     over_sampling: float = 1.0
+    waits: bool = True
 
     def room(self, *, accepted: int, running: int, version: int) -> int:
         """Return how many further groups may start on a worker that holds `version`."""
-        if self.lag is None:
+        if not self.waits:
             return UNBOUNDED
         missing = (self.lag + version + 1) * self.batch - accepted
         return max(0, math.ceil(missing * self.over_sampling) - running) if missing > 0 else 0
 
     def stale(self, *, version: int, step: int) -> bool:
         """Return whether a group that started at `version` exceeds the lag in batch `step` (counted from 1)."""
-        return self.lag is not None and step - 1 - version > self.lag
+        return step - 1 - version > self.lag

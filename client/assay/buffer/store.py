@@ -148,8 +148,14 @@ class Store:
         found = self._read("SELECT * FROM samples WHERE number = ? ORDER BY idx", (number,))
         return [sample_of(_row(one)) for one in found]
 
+    @property
+    def pruned(self) -> int:
+        """The last step of which the tokens are deleted."""
+        return int(self._about("pruned") or 0)
+
     def prune(self, step: int) -> None:
         """Delete the tokens of groups that trained, or ended, in a step up to `step`. Texts and verdicts stay."""
+        self.write("INSERT OR REPLACE INTO about VALUES ('pruned', ?)", (str(max(step, self.pruned)),))
         self.write(
             "UPDATE samples SET ids = x'', mask = x'', logps = x'' WHERE ids != x'' AND number IN"
             " (SELECT number FROM groups WHERE state IN ('trained', 'dropped') AND COALESCE(step, window) <= ?)",

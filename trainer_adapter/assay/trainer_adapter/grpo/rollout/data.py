@@ -17,6 +17,9 @@ from assay.client import ConfigurationError
 from assay.client.templates import Fill, RowFault, template
 from assay.trainer_adapter.grpo.run.config import Data
 
+EPOCHS_KEPT = 3
+"""Orders of epochs that are kept: open groups may lie in several."""
+
 
 @dataclass(frozen=True)
 class Prompt:
@@ -59,11 +62,16 @@ class Prompts:
 
     def draw(self, number: int) -> Draw:
         """Return draw `number`: epochs over all prompts, each epoch in its own order."""
+        return Draw(number, self.prompts[self.row_of(number)])
+
+    def row_of(self, number: int) -> int:
+        """Return the place in `prompts` of draw `number`."""
         epoch, place = divmod(number, len(self.prompts))
         if epoch not in self._orders:
             random = torch.Generator().manual_seed((self._seed * 1_000_003 + epoch) % 2**63)
-            self._orders = {epoch: torch.randperm(len(self.prompts), generator=random).tolist()}
-        return Draw(number, self.prompts[self._orders[epoch][place]])
+            order = torch.randperm(len(self.prompts), generator=random).tolist()
+            self._orders = {**dict(list(self._orders.items())[-EPOCHS_KEPT:]), epoch: order}
+        return self._orders[epoch][place]
 
 
 def read_rows(path: str | Path) -> list[dict[str, Any]]:

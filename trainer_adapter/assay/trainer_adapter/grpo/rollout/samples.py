@@ -12,7 +12,8 @@ from assay.trainer_adapter.grpo.rollout.data import Draw
 class Sample:
     """One completion. `mask` is False where a token was not the policy's choice (a forced end of thinking).
 
-    `logps` are the generator's, at the temperature of sampling; NaN where it has none.
+    `logps` are the generator's, at the temperature of sampling; NaN where it has none. `spans`: `(version, tokens)` in
+    order, which version of the policy sampled which tokens.
     """
 
     draw: int
@@ -23,6 +24,7 @@ class Sample:
     text: str
     truncated: bool
     grade: Grade | None = None
+    spans: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def tokens(self) -> int:

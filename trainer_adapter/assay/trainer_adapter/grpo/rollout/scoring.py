@@ -56,28 +56,44 @@ class SampleScorer:
 
 
 class Scoring:
-    """Collects the verdicts of one batch of draws. `needed`: samples per group; further ones are stragglers."""
+    """Collects the verdicts of groups. `needed`: samples per group; `extra` further ones are stragglers."""
 
-    def __init__(self, scorer: SampleScorer, draws: Sequence[Draw], *, needed: int, extra: int, step: int) -> None:
-        self._sample_scorer, self._needed, self._extra, self._step = scorer, needed, extra, step
-        self.groups = {draw.number: Group(draw) for draw in draws}
+    def __init__(
+        self, scorer: SampleScorer, draws: Sequence[Draw] = (), *, needed: int, extra: int, step: int = 0
+    ) -> None:
+        """`draws`: groups that are open from the start. `step`: label of what is sent."""
+        self.scorer, self._needed, self._extra = scorer, needed, extra
+        self.step = step
+        self.groups: dict[int, Group] = {}
         self._open: dict[Future[list[Grade]], list[Sample]] = {}
         self._unsent: list[Sample] = []
         self._sent_at: dict[Future[list[Grade]], float] = {}
+        self._delivered_at: dict[int, float] = {}
         self.latencies_s: list[float] = []
         self.cancelled = 0
+        for draw in draws:
+            self.add(draw)
+
+    def add(self, draw: Draw) -> None:
+        """Open a group."""
+        self.groups[draw.number] = Group(draw)
 
     def deliver(self, sample: Sample) -> None:
-        """Send a finished sample, or keep it until its batch is complete."""
-        self.groups[sample.draw].samples.append(sample)
+        """Send a finished sample, or keep it until its batch is complete. Samples of closed groups are ignored."""
+        if sample.draw not in self.groups:
+            return
+        members = self.groups[sample.draw].samples
+        members.append(sample)
+        if len(members) == self._needed + self._extra:
+            self._delivered_at[sample.draw] = time.monotonic()
         if self._extra:
             self._send([sample])
             return
         self._unsent.append(sample)
-        if self._sample_scorer.settings.patience_s is not None:
+        if self.scorer.settings.patience_s is not None:
             self._send_whole_groups()
         elif len(self._unsent) >= UNSENT:
-            self._flush()
+            self.flush()
 
     def _send_whole_groups(self) -> None:
         by_draw = defaultdict(list)
@@ -91,45 +107,76 @@ class Scoring:
     def enough(self, draw: int) -> bool:
         """Return whether a group has the verdicts that it needs, so that its stragglers can be cancelled.
 
-        Only completions with a reward count. Always False if `extra` is 0: nothing is cancelled then.
+        Only completions with a reward count. Always False if `extra` is 0: nothing is cancelled then. True for a group
+        that is closed.
         """
+        if draw not in self.groups:
+            return True
         if not self._extra:
             return False
-        self._collect()
-        return sum(_judged(sample) for sample in self.groups[draw].samples) >= self._needed
+        self.collect()
+        return self._has_enough(draw)
+
+    def _has_enough(self, draw: int) -> bool:
+        return bool(self._extra) and sum(map(_judged, self.groups[draw].samples)) >= self._needed
+
+    def complete(self) -> list[Group]:
+        """Close the groups that have what they need, and return them in the order of their draws."""
+        now = time.monotonic()
+        return [self._close(number) for number in sorted(self.groups) if self._is_complete(number, now)]
+
+    def _is_complete(self, number: int, now: float) -> bool:
+        if self._has_enough(number):
+            return True
+        if number not in self._delivered_at:
+            return False
+        patience = self.scorer.settings.patience_s
+        over = patience is not None and now - self._delivered_at[number] >= patience
+        return over or all(sample.grade is not None for sample in self.groups[number].samples)
+
+    def discard(self, number: int) -> None:
+        """Forget a group, and cancel what is open of it alone."""
+        if self.groups.pop(number, None) is not None:
+            self._cancel_of({number})
 
     def finish(self) -> list[Group]:
         """Wait for what is needed, cancel the rest, and return the groups in the order of their draws."""
-        self._flush()
-        patience = self._sample_scorer.settings.patience_s
+        self.flush()
+        patience = self.scorer.settings.patience_s
         until = None if patience is None else time.monotonic() + patience
         while self._wanted() and (until is None or time.monotonic() < until):
-            self._collect(wait_s=0.05 if until is None else max(0.001, min(0.05, until - time.monotonic())))
-        self._collect()
-        for future in list(self._open):
-            self._cancel(future)
-        return [self._settled(group) for group in self.groups.values()]
+            self.collect(wait_s=0.05 if until is None else max(0.001, min(0.05, until - time.monotonic())))
+        self.collect()
+        self.abandon()
+        return [self._close(number) for number in list(self.groups)]
 
     def abandon(self) -> None:
-        """Cancel everything, as the run ends."""
+        """Cancel every open request."""
         for future in list(self._open):
             self._cancel(future)
 
     def _wanted(self) -> bool:
         return any(not self.enough(sample.draw) for samples in list(self._open.values()) for sample in samples)
 
-    def _flush(self) -> None:
-        if self._unsent:
-            self._send(self._unsent)
-            self._unsent = []
+    def flush(self) -> None:
+        """Send what was kept."""
+        wanted = [sample for sample in self._unsent if sample.draw in self.groups]
+        self._unsent = []
+        if wanted:
+            self._send(wanted)
 
     def _send(self, samples: list[Sample]) -> None:
         pairs = [(self.groups[sample.draw].draw, sample) for sample in samples]
-        future = self._sample_scorer.submit(pairs, step=self._step)
+        future = self.scorer.submit(pairs, step=self.step)
         self._open[future] = list(samples)
         self._sent_at[future] = time.monotonic()
 
-    def _collect(self, *, wait_s: float = 0.0) -> None:
+    @property
+    def waiting(self) -> bool:
+        """Whether a request is open."""
+        return bool(self._open)
+
+    def collect(self, *, wait_s: float = 0.0) -> None:
         """Collect the verdicts that have arrived; wait up to `wait_s` for one if there is none."""
         done = [future for future in self._open if future.done()]
         if not done and wait_s and self._open:
@@ -149,8 +196,17 @@ class Scoring:
         for sample in samples:
             sample.grade = Grade(None, None, CANCELLED, "service", "cancelled as a straggler")
 
-    def _settled(self, group: Group) -> Group:
-        """Return a group with at most `needed` samples, those with verdicts first, in the order of their indices."""
+    def _cancel_of(self, draws: set[int]) -> None:
+        """Cancel the open requests that hold samples of these draws only."""
+        for future, samples in list(self._open.items()):
+            if {sample.draw for sample in samples} <= draws:
+                self._cancel(future)
+
+    def _close(self, number: int) -> Group:
+        """Close a group: at most `needed` samples, those with verdicts first, in the order of their indices."""
+        group = self.groups.pop(number)
+        self._delivered_at.pop(number, None)
+        self._cancel_of({number})
         judged = [sample for sample in group.samples if sample.grade is not None]
         judged.sort(key=lambda sample: (not _judged(sample), sample.index))
         group.samples = sorted(judged[: self._needed], key=lambda sample: sample.index)
@@ -160,7 +216,7 @@ class Scoring:
     def _raise_outages(self, group: Group) -> None:
         lost = [sample.grade for sample in group.samples if sample.grade and sample.grade.fault == "service"]
         outages = [grade for grade in lost if grade.reason != CANCELLED]
-        if outages and self._sample_scorer.settings.on_outage == "raise":
+        if outages and self.scorer.settings.on_outage == "raise":
             raise ungraded(outages, of=len(group.samples))
 
 

@@ -54,6 +54,12 @@ def list_all(out: Path) -> list[Path]:
     return sorted(path for path in (out / FOLDER).glob("step-*") if path.suffix != ".draft" and path.is_dir())
 
 
+def oldest_step(out: Path) -> int:
+    """Return the step of the oldest complete checkpoint, or 0 if there is none."""
+    found = list_all(out)
+    return int(json.loads((found[0] / "place.json").read_text())["step"]) if found else 0
+
+
 def restore(folder: Path, policy: Policy, optimizer: Any, *, fingerprint: str) -> Position:
     """Load a checkpoint. Raises ConfigurationError if it belongs to another configuration."""
     from safetensors.torch import load_file

@@ -120,13 +120,56 @@ class GeneratorSettings(Section):
     """
 
     kind: Literal["local", "openai", "vllm", "sglang"] = "local"
-    url: str = "http://127.0.0.1:8000"
+    url: str | list[str] = "http://127.0.0.1:8000"
     model: str = "policy"
     api_key: str | None = Field(None, repr=False)
     batch: int = Field(512, ge=1, description="Sequences at once.")
     timeout_s: float = Field(600.0, gt=0)
     logprobs: Literal["processed", "raw", "none"] = "processed"
     sync: Sync = "none"
+
+
+class Regime(Section):
+    """How generation and training take turns. See docs/async.md.
+
+    `sync`: in turns, lag 0. `async`: at once; a group starts only if it will train at most `lag` versions after the
+    weights that sample it. `fully_async`: generators never wait, the buffer holds `capacity` groups, and what is older
+    than `lag` versions is dropped. `in_flight`: what happens to unfinished samples when new weights come. With
+    `finish` they end under the old ones, `swap` goes on under the new ones with the KV cache that `kv` says, `abort`
+    ends them and goes on from their prefix.
+    """
+
+    kind: Literal["sync", "async", "fully_async"] = "sync"
+    lag: int = Field(-1, ge=-1, description="Versions. Default (-1): 0 in sync, 1 in async, 8 in fully_async.")
+    workers: int = Field(-1, ge=-1, description="Processes that sample; 0: the trainer's own. Default (-1): 0 or 1.")
+    publish_every: int = Field(1, ge=1, description="Updates between publications of the weights.")
+    capacity: int | None = Field(None, ge=1, description="Groups in the buffer. Default: 4 batches.")
+    in_flight: Literal["finish", "swap", "abort"] = "swap"
+    kv: Literal["keep", "recompute"] = "keep"
+    group_deadline_s: float = Field(3600.0, gt=0, description="From a group's start to its last verdict.")
+    mastered: float | None = Field(None, gt=0, le=1, description="Pass rate from which a prompt is not drawn again.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        sync = table.get("kind", "sync") == "sync"
+        lag = {"sync": 0, "async": 1}.get(table.get("kind", "sync"), 8)
+        known = {name: value for name, value in table.items() if (name, value) not in (("lag", -1), ("workers", -1))}
+        return {"lag": lag, "workers": 0 if sync else 1, **known}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Regime:
+        if self.kind == "sync" and self.lag:
+            raise ValueError("lag is 0 in the sync regime; kind = async has one")
+        if self.kind == "async" and not self.lag:
+            raise ValueError("lag = 0 is the sync regime; async needs a lag of 1 or more")
+        if self.publish_every > self.lag + 1:
+            raise ValueError("publish_every is above lag + 1: groups could not start for the batches in between")
+        if self.capacity is not None and self.kind != "fully_async":
+            raise ValueError("capacity is of fully_async: in the other regimes pacing bounds the buffer")
+        return self
 
 
 class Algorithm(Section):
@@ -149,7 +192,7 @@ class Algorithm(Section):
     beta: float = Field(0.0, ge=0)
     kl_on_dead_groups: bool = False
     dynamic_sampling: bool | None = None
-    max_rounds: int = Field(3, ge=1, description="Rounds of rollouts a step, for dynamic sampling.")
+    max_rounds: int = Field(3, ge=1, description="Prompts drawn for a batch at most, in batches.")
     over_sampling: float = Field(1.0, ge=1.0, description="Prompts asked for, over prompts missing.")
     gate: Literal["score", "reward"] = "score"
     spread: float = Field(1e-6, ge=0)
@@ -245,6 +288,7 @@ class Run(Section):
     reward: Reward
     rollout: Rollout
     generator: GeneratorSettings = GeneratorSettings()
+    regime: Regime = Regime.model_validate({})
     algorithm: Algorithm = Algorithm()
     optimizer: Optimizer = Optimizer()
     eval: Eval = Eval()
@@ -265,6 +309,10 @@ class Run(Section):
                 "generator.sync = none: the server never gets the trained weights; name how it does "
                 f"({', '.join(name for name in get_args(Sync) if name != 'none')}), or an algorithm.correction"
             )
+        if self.regime.kind == "fully_async" and (self.regime.capacity or self.rollout.prompts) < self.rollout.prompts:
+            raise ValueError("regime.capacity is below rollout.prompts: no batch would ever be complete")
+        if self.regime.kind != "sync" and self.regime.workers == 0 and self.generator.kind == "local":
+            raise ValueError("regime.workers = 0 samples in the trainer's process, between updates: that is kind = sync")
         return self
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from assay.trainer_adapter.grpo.rollout.collect import Generator
+from assay.trainer_adapter.grpo.pool.inline import Generator
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
 from assay.trainer_adapter.grpo.rollout.generate import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Group

@@ -1,16 +1,15 @@
-"""The loop: rollouts, verdicts, advantages, update; evaluation, checkpoints, records. Synchronous and on-policy.
+"""The trainer's loop: batch, advantages, update; publication of weights, evaluation, checkpoints, records.
 
-    for step:  collect (draw, sample, score)  ->  update  ->  sync the generator  ->  record  ->  evaluate, checkpoint
+    for step:  collect a batch  ->  update  ->  publish the weights  ->  record  ->  evaluate, checkpoint
 
-A run is a function of its file and seed: killed and resumed from a checkpoint, it gives the same numbers (with
-`rollout.extra = 0`: which stragglers are cancelled is a matter of time). A step without a verdict does not
-update; several in a row end the run, because an outage must not look like learning.
+The same for every regime: `Rollouts` says how generation and training take turns. In the sync regime a run is a
+function of its file and seed. Killed and resumed from a checkpoint, every run trains the batches that its buffer has
+recorded as they were. A step without a verdict does not update; several in a row end the run, because an outage must
+not look like learning.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
 from collections.abc import Mapping
@@ -21,13 +20,16 @@ import torch
 
 from assay.client import AssayError, ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.rollout.collect import Collected, Collector, Generator, live_draws
-from assay.trainer_adapter.grpo.rollout.data import load_prompts
-from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
-from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
+from assay.trainer_adapter.grpo.regime.lags import lags_of
+from assay.trainer_adapter.grpo.regime.rollouts import Rollouts, open_buffer
+from assay.trainer_adapter.grpo.rollout.data import Prompts, load_prompts
+from assay.trainer_adapter.grpo.rollout.outcome import Collected, live_draws
+from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run import checkpoint
+from assay.trainer_adapter.grpo.run.assemble import make_evaluator, make_generator, make_pool
 from assay.trainer_adapter.grpo.run.config import Run
-from assay.trainer_adapter.grpo.run.evaluation import Alarm, Evaluator
+from assay.trainer_adapter.grpo.run.evaluation import Alarm
+from assay.trainer_adapter.grpo.run.identity import fingerprint, public
 from assay.trainer_adapter.grpo.run.ranks import Ranks
 from assay.trainer_adapter.grpo.run.records import (
     EVALS,
@@ -65,15 +67,15 @@ class Training:
         self.run, self.out, self._ranks = run, out, ranks or Ranks()
         self.policy = Policy.load(run.model)
         self.learner = Learner(self.policy, run, self._ranks)
-        self._sample_scorer = SampleScorer(run.reward, run=run.name)
-        self._generator = make_generator(run, self.policy, out, self._ranks)
+        scorer = SampleScorer(run.reward, run=run.name)
         train = load_prompts(run.data.train, run.data, self.policy.tokenizer, seed=run.seed)
-        self._collector = Collector(run, train, self._generator, self._sample_scorer, self._ranks)
-        self._evaluator = self._make_evaluator()
+        self._generator = make_generator(run, self.policy, out, self._ranks)
+        self._evaluator = make_evaluator(run, self.policy, scorer, self._ranks, self._generator)
         self._alarm = Alarm(run.eval.alarm_drop)
         self._since: list[float] = []
         self._position = self._start(resume)
         self._spent = self._position.seconds
+        self.rollouts = self._open_rollouts(train, scorer)
         self._ungraded = 0
         self._low_ess = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
@@ -85,13 +87,16 @@ class Training:
         if train.faults:
             self._watch.note(f"{train.faults} rows give no prompt (empty, no text, or no Unicode) and are left out")
 
-    def _make_evaluator(self) -> Evaluator | None:
-        if not self.run.eval.every or self.run.data.eval is None:
-            return None
-        held_out = load_prompts(self.run.data.eval, self.run.data, self.policy.tokenizer, seed=self.run.seed)
-        current = self.run.generator.kind == "local" or self.run.generator.sync != "none"
-        generator = self._generator if current else LocalGenerator(self.policy, batch=self.run.generator.batch)
-        return Evaluator(self.run, held_out, generator, self._sample_scorer, self._ranks)
+    def _open_rollouts(self, train: Prompts, scorer: SampleScorer) -> Rollouts:
+        run, position, ranks = self.run, self._position, self._ranks
+        buffer = open_buffer(run, self.out, fingerprint=position.fingerprint, cursor=position.cursor, ranks=ranks)
+        buffer.skip_to(position.step)
+        # ranks were not killed at the same place, and what is pruned cannot be replayed: these batches are sampled again
+        if ranks.size > 1 or buffer.pruned > position.step:
+            buffer.rewind(step=position.step, first=position.cursor)
+        pool = make_pool(run, self.policy, self.out, ranks, self._generator)
+        scoring = Scoring(scorer, needed=run.rollout.group, extra=run.rollout.extra)
+        return Rollouts(run, buffer, pool, scoring, train, ranks, step=position.step)
 
     def _start(self, resume: bool) -> checkpoint.Position:
         """Return the position to continue from. Create the folder; refuse one that holds another run."""
@@ -101,7 +106,6 @@ class Training:
                 found[-1], self.policy, self.learner.optimizer, fingerprint=fingerprint(self.run)
             )
             self._replay(position.step)
-            self._generator.sync(position.step)
             self._ranks.barrier()  # the first rank cuts the files that all have read
             return position
         if not resume and (self.out / METRICS).exists():
@@ -136,6 +140,7 @@ class Training:
 
     def train(self) -> Path:
         """Run the remaining steps; return the folder of the run."""
+        ended = False
         try:
             if self._position.step == 0:
                 self._evaluate(0)
@@ -143,24 +148,24 @@ class Training:
                 self._step(step)
             if self._ranks.first:
                 write_report(self.out)
+            ended = True
         finally:
             self._watch.close()
-            self._generator.close()
+            self.rollouts.close(ended=ended)
             if self._records is not None:
                 self._records.close()
         return self.out
 
     def _step(self, step: int) -> None:
-        start, sampled = time.monotonic(), self._generator.tokens
-        done = self._collector.collect(step, self._position.cursor)
+        start = time.monotonic()
+        done = self.rollouts.collect(step)
         collected = time.monotonic()
         updated = self._update(done, step)
-        self._generator.sync(step)
+        self.rollouts.publish(step)
         end = time.monotonic()
         self._spent += end - start
         self._position = checkpoint.Position(step, done.cursor, self._position.fingerprint, self._spent)
-        times = {"update_s": end - collected, "step_s": end - start}
-        self._record(step, done, updated, sampled, times)
+        self._record(step, done, updated, {"update_s": end - collected, "step_s": end - start})
         last = step == self.run.steps
         if self._evaluator is not None and (step % self.run.eval.every == 0 or last):
             self._evaluate(step)
@@ -183,16 +188,17 @@ class Training:
             raise Ungraded(f"no verdict in {self._ungraded} steps in a row; the last checkpoint is complete")
         return Updated()
 
-    def _record(self, step: int, done: Collected, updated: Updated, sampled: int, times: dict[str, float]) -> None:
+    def _record(self, step: int, done: Collected, updated: Updated, times: dict[str, float]) -> None:
         local = counts_of(done, live_draws(done.every, self.run))
         whole = self._ranks.sum(torch.tensor(list(local.values()), dtype=torch.float64)).tolist()
         line = metrics_of(step, dict(zip(local, whole, strict=True)), done, updated)
-        generated = float(self._ranks.sum(torch.tensor(float(self._generator.tokens - sampled))))
+        generated = float(self._ranks.sum(torch.tensor(float(done.figures["tokens"]))))
         latencies = sorted(done.latencies_s) or [math.nan]
         line |= {
             "lr": learning_rate(self.run.optimizer, step - 1, self.run.steps),
             "tokens_generated": generated,
             "distributions": distribution_line(done.every),
+            **lags_of(done, step),
             "generate_s": done.generate_s, "verify_wait_s": done.verify_wait_s, **times,
             "tokens_per_s": generated / max(done.generate_s, 1e-9),
             "verify_p50_ms": 1e3 * latencies[len(latencies) // 2], "verify_max_ms": 1e3 * latencies[-1],
@@ -219,6 +225,8 @@ class Training:
     def _evaluate(self, step: int) -> None:
         if self._evaluator is None:
             return
+        if self.run.generator.kind != "local":
+            self.rollouts.publish_now()
         figures = self._evaluator.evaluate(step)
         ends = (self._since[:WINDOW], self._since[-WINDOW:])
         first, last = (sum(end) / len(end) if end else None for end in ends)
@@ -237,44 +245,5 @@ class Training:
                 self.out, self._position, self.policy, self.learner.optimizer, keep=self.run.checkpoint.keep
             )
             write_report(self.out)
+        self.rollouts.prune(checkpoint.oldest_step(self.out))
         self._ranks.barrier()
-
-
-def make_generator(run: Run, policy: Policy, out: Path, ranks: Ranks) -> Generator:
-    """Return the generator of the configuration."""
-    if run.generator.kind == "local":
-        return LocalGenerator(policy, batch=run.generator.batch)
-    from assay.trainer_adapter.grpo.rollout.servers import ServerGenerator
-
-    return ServerGenerator(run.generator, policy, out / "generator", writes=ranks.first)
-
-
-def public(run: Run) -> str:
-    """Return the configuration as JSON, without API keys."""
-    table = run.model_dump(mode="json")
-    for section in ("reward", "generator"):
-        table[section]["api_key"] = None
-    return json.dumps(table, indent=1)
-
-
-def fingerprint(run: Run) -> str:
-    """Return a digest of the configuration that a resumed run must share with its checkpoint.
-
-    Excluded is what does not change the numbers: paths, URLs, API keys, timeouts, the outage policy, the device,
-    threads, bounds that only end a run, and the tables `checkpoint` and `prepare`. So is the number of steps, unless
-    the learning rate depends on it: a finished run can be extended.
-    """
-    table = run.model_dump(mode="json")
-    if run.optimizer.schedule == "constant":
-        table.pop("steps")
-    table["algorithm"].pop("min_ess")
-    for section, names in {
-        "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),
-        "generator": ("url", "api_key", "timeout_s"),
-        "model": ("path", "device"), "data": ("train", "eval"),
-    }.items():  # fmt: skip
-        for name in names:
-            table[section].pop(name)
-    for name in ("checkpoint", "prepare", "threads", "samples_kept", "max_ungraded_steps", "max_low_ess_steps"):
-        table.pop(name)
-    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

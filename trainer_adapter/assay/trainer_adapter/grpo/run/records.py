@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.trainer_adapter.grpo.objective.correction import Ess
-from assay.trainer_adapter.grpo.rollout.collect import Collected
+from assay.trainer_adapter.grpo.rollout.outcome import Collected
 from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
 from assay.trainer_adapter.grpo.run.update import Updated
 
@@ -92,8 +92,8 @@ def metrics_of(step: int, sums: Mapping[str, float], done: Collected, updated: U
         "outages": share(sums["outages"], samples),
         "groups_drawn": sums["groups"],
         "groups_trained": sums["trained"],
-        "rounds": done.rounds,
-        "cancelled": done.cancelled,
+        "rounds": done.figures["rounds"],
+        "cancelled": done.figures["cancelled"],
         **update_metrics(updated),
     }
 

@@ -26,7 +26,7 @@ from assay.trainer_adapter.grpo.objective.losses import LossInputs, kl_in_reward
 from assay.trainer_adapter.grpo.objective.segments import offsets_of, per_token, segment_sum
 from assay.trainer_adapter.grpo.objective.weights import Totals, token_weights, totals
 from assay.trainer_adapter.grpo.policy import Policy
-from assay.trainer_adapter.grpo.rollout.collect import rewards_of
+from assay.trainer_adapter.grpo.rollout.outcome import rewards_of
 from assay.trainer_adapter.grpo.rollout.samples import Group
 from assay.trainer_adapter.grpo.rollout.sampling import key
 from assay.trainer_adapter.grpo.run.config import Optimizer, Run
