@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from assay.trainer_adapter.grpo.objective.batch import Entry, micro_batches
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
-from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator, Sampling
+from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
 from assay.trainer_adapter.grpo.run.config import Thinking

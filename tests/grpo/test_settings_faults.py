@@ -11,7 +11,8 @@ from transformers import AutoTokenizer, Gemma2Config, Gemma2ForCausalLM
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, load_prompts
-from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator, Sampling
+from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.servers import SYNCS, ServerGenerator, _filled
 from assay.trainer_adapter.grpo.run.config import Data, GeneratorSettings, Lora

@@ -10,7 +10,7 @@ import torch
 
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
-from assay.trainer_adapter.grpo.rollout.generate import Sampling
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.servers import GeneratorFailed, ServerGenerator
 from assay.trainer_adapter.grpo.run import checkpoint

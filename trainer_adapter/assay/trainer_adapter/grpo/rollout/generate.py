@@ -8,7 +8,6 @@ sequence whose thinking reaches its budget is continued with the text that ends 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,36 +17,10 @@ from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
-from assay.trainer_adapter.grpo.run.config import Thinking
+from assay.trainer_adapter.grpo.rollout.sequence import Ends, Growing, Sampling, sequences_of
 
 Deliver = Callable[[Sample], None]
 Enough = Callable[[int], bool]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """Sampling settings of a rollout. `stream` separates the random numbers of training from those of evaluation."""
-
-    samples: int
-    max_tokens: int
-    temperature: float
-    seed: int
-    stream: int = 0
-    thinking: Thinking | None = None
-
-
-@dataclass
-class _Sequence:
-    """A sequence being generated."""
-
-    draw: int
-    index: int
-    ids: list[int] = field(default_factory=list)
-    mask: list[bool] = field(default_factory=list)
-    logps: list[float] = field(default_factory=list)
-    forced: list[int] = field(default_factory=list)
-    thinking: bool = False
-    done: bool = False
 
 
 class LocalGenerator:
@@ -84,11 +57,7 @@ class LocalGenerator:
         if how.samples > 1:
             cache.batch_repeat_interleave(how.samples)
             logits, mask = (one.repeat_interleave(how.samples, 0) for one in (logits, mask))
-        sequences = [
-            _Sequence(draw.number, index, thinking=how.thinking is not None and how.thinking.prefilled)
-            for draw in draws
-            for index in range(how.samples)
-        ]
+        sequences = [sequence for draw in draws for sequence in sequences_of(draw.number, how)]
         _Decoding(self, how, deliver, enough, sequences, cache, mask).run(logits)
 
     def _prompts(self, draws: Sequence[Draw]) -> tuple[Tensor, Tensor]:
@@ -104,14 +73,13 @@ class _Decoding:
 
     def __init__(
         self, owner: LocalGenerator, how: Sampling, deliver: Deliver, enough: Enough,
-        sequences: list[_Sequence], cache: Any, mask: Tensor,
+        sequences: list[Growing], cache: Any, mask: Tensor,
     ) -> None:  # fmt: skip
         self._owner, self._policy, self._how = owner, owner._policy, how
         self._deliver, self._enough = deliver, enough
         self._sequences, self._cache, self._mask = sequences, cache, mask
-        self._ends = self._policy.end_ids
+        self._ends = Ends.of(how, self._policy.tokenizer, self._policy.end_ids)
         self._keys = torch.tensor([key(how.seed, how.stream, sequence.draw, sequence.index) for sequence in sequences])
-        self._marks = _thinking_ids(how.thinking, self._policy.tokenizer)
 
     def run(self, logits: Tensor) -> None:
         """Decode until every sequence has ended."""
@@ -131,39 +99,14 @@ class _Decoding:
         for sequence, token, logp in zip(self._sequences, tokens, logps, strict=True):
             if sequence.done:
                 continue
-            self._grow(sequence, token, logp)
-            ended = sequence.mask[-1] and sequence.ids[-1] in self._ends
-            if ended or step == self._how.max_tokens - 1:
-                sequence.done = True
-                self._deliver(self._sample(sequence, truncated=not ended))
+            self._owner.tokens += 1
+            sequence.grow(token, logp, self._how, self._ends)
+            if sequence.done:
+                self._deliver(sequence.sample(self._policy.tokenizer))
         running = {sequence.draw for sequence in self._sequences if not sequence.done}
         over = {draw for draw in running if self._enough(draw)}
         for sequence in self._sequences:
             sequence.done = sequence.done or sequence.draw in over
-
-    def _grow(self, sequence: _Sequence, token: int, logp: float) -> None:
-        self._owner.tokens += 1
-        if sequence.forced:
-            sequence.ids.append(sequence.forced.pop(0))
-            sequence.mask.append(False)
-            sequence.logps.append(float("nan"))
-            return
-        sequence.ids.append(token)
-        sequence.mask.append(True)
-        sequence.logps.append(logp)
-        if self._how.thinking is not None:
-            self._think(sequence, self._how.thinking.budget)
-
-    def _think(self, sequence: _Sequence, budget: int) -> None:
-        """Track whether a sequence is thinking, by its last tokens, and force the end past the budget."""
-        start, end, close = self._marks
-        if not sequence.thinking:
-            sequence.thinking = sequence.ids == start
-        elif sequence.ids[-len(end) :] == end:
-            sequence.thinking = False
-        if sequence.thinking and len(sequence.ids) >= budget:
-            sequence.thinking = False
-            sequence.forced = list(close)
 
     def _shrink(self) -> None:
         places = [place for place, sequence in enumerate(self._sequences) if not sequence.done]
@@ -177,20 +120,7 @@ class _Decoding:
         self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
         return self._policy.next_logits(tokens, self._mask, positions(self._mask)[:, -1:], self._cache)[0]
 
-    def _sample(self, sequence: _Sequence, *, truncated: bool) -> Sample:
-        text = self._policy.tokenizer.decode(sequence.ids, skip_special_tokens=True)
-        return Sample(sequence.draw, sequence.index, sequence.ids, sequence.mask, sequence.logps, text, truncated)
-
 
 def positions(mask: Tensor) -> Tensor:
     """Return the positions of left-padded sequences."""
     return (mask.cumsum(-1) - 1).clamp(min=0)
-
-
-def _thinking_ids(thinking: Thinking | None, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
-    """Return the tokens that start thinking, that end it, and that are forced past the budget."""
-    if thinking is None:
-        return [], [], []
-    texts = (thinking.start, thinking.end, thinking.close)
-    start, end, close = (list(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts)
-    return start, end, close

@@ -6,6 +6,8 @@ does not depend on its batch or rank, and resuming needs no state of a generator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -28,9 +30,10 @@ def key(*parts: int) -> int:
     return value >> 1
 
 
-def uniforms(keys: Tensor, step: int) -> Tensor:
-    """Return one fp64 number in [0, 1) per key (int64 [B]), for token `step`."""
-    value = keys ^ (_mix(step) >> 1)
+def uniforms(keys: Tensor, step: int | Sequence[int]) -> Tensor:
+    """Return one fp64 number in [0, 1) per key (int64 [B]), for token `step`, or for the token of each key."""
+    steps = [step] if isinstance(step, int) else step
+    value = keys ^ torch.tensor([_mix(one) >> 1 for one in steps])
     value = _wrapped(value ^ _shift(value, 30), 0xBF58476D1CE4E5B9)
     value = _wrapped(value ^ _shift(value, 27), 0x94D049BB133111EB)
     value = value ^ _shift(value, 31)

@@ -22,7 +22,8 @@ import httpx
 from assay.client import AssayError, ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw
-from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough, Sampling
+from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import key
 from assay.trainer_adapter.grpo.run.config import GeneratorSettings, Thinking
