@@ -126,6 +126,7 @@ class GeneratorSettings(Section):
     batch: int = Field(512, ge=1, description="Sequences at once.")
     timeout_s: float = Field(600.0, gt=0)
     logprobs: Literal["processed", "raw", "none"] = "processed"
+    piece_tokens: int | None = Field(None, ge=1, description="Tokens of one request; longer samples take several.")
     sync: Sync = "none"
 
 
@@ -309,6 +310,8 @@ class Run(Section):
                 "generator.sync = none: the server never gets the trained weights; name how it does "
                 f"({', '.join(name for name in get_args(Sync) if name != 'none')}), or an algorithm.correction"
             )
+        if self.generator.kind != "local" and self.generator.sync == "none" and self.regime.kind != "sync":
+            raise ValueError(f"regime.kind = {self.regime.kind} needs a generator.sync: the server's version is 0 for ever")
         if self.regime.kind == "fully_async" and (self.regime.capacity or self.rollout.prompts) < self.rollout.prompts:
             raise ValueError("regime.capacity is below rollout.prompts: no batch would ever be complete")
         if self.regime.kind != "sync" and self.regime.workers == 0 and self.generator.kind == "local":
