@@ -142,7 +142,10 @@ def test_batches_after_a_checkpoint_are_replayed_as_recorded(tmp_path: Path) -> 
         table.take(figures=lambda numbers, step=step: {"numbers": list(numbers), "step": step})
     table.close()
     again = buffer(tmp_path / "buffer.sqlite")
-    assert again.recorded(after=1) == {2: {"numbers": [4, 5, 6, 7], "step": 1}, 3: {"numbers": [8, 9, 10, 11], "step": 2}}
+    assert again.recorded(after=1) == {
+        2: {"numbers": [4, 5, 6, 7], "step": 1},
+        3: {"numbers": [8, 9, 10, 11], "step": 2},
+    }
     assert again.trained_in(2) == again.judged_in(2) == [4, 5, 6, 7] and again.taken == 3
     assert [len(again.samples(number)) for number in again.trained_in(3)] == [1] * B
 

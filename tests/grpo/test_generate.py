@@ -11,9 +11,9 @@ from assay.trainer_adapter.grpo.objective.batch import Entry, micro_batches
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
 from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.run.config import Thinking
 
 from ._tiny import policy_of

@@ -87,6 +87,11 @@ def test_a_figure_that_is_not_finite_is_null_in_the_line(paths: dict[str, str], 
     training = Training(run_of(paths, "eval.every=0"), tmp_path, quiet=True)
     updated = Updated(grad_norms=[1.0])
     updated.sums |= {"tokens_seen": 2.0, "loss": math.inf, "entropy": math.nan}
-    training._record(1, Collected(figures=dict.fromkeys(("rounds", "cancelled", "tokens"), 0.0)), updated, {"update_s": 0.0, "step_s": 0.0})
+    training._record(
+        1,
+        Collected(figures=dict.fromkeys(("rounds", "cancelled", "tokens"), 0.0)),
+        updated,
+        {"update_s": 0.0, "step_s": 0.0},
+    )
     (line,) = read_lines(tmp_path / "metrics.jsonl")
     assert line["loss"] is None and line["entropy"] is None and line["grad_norm"] == 1.0 and line["graded"] is None

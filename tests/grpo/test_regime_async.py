@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,9 @@ def train(run: Run, out: Path, **options: Any) -> list[dict[str, Any]]:
 # --- continuous generation ------------------------------------------------------------------------
 
 
-def samples_by(paths: dict[str, str], slots: int) -> tuple[dict[tuple[int, int], Sample], dict[tuple[int, int], Sample]]:
+def samples_by(
+    paths: dict[str, str], slots: int
+) -> tuple[dict[tuple[int, int], Sample], dict[tuple[int, int], Sample]]:
     run, policy = run_of(paths, "rollout.max_tokens=6"), policy_of(paths)
     prompts = load_prompts(run.data.train, run.data, policy.tokenizer, seed=0)
     draws = [prompts.draw(number) for number in range(9)]
@@ -130,10 +131,13 @@ def test_a_killed_worker_costs_no_group_and_in_sync_not_a_bit(paths: dict[str, s
     over = threading.Event()
 
     def kill() -> None:
+        """Kill a worker after each further sample: workers that never get to one end the run."""
+        pool: Any = training.rollouts.pool
+        seen = -1
         while not over.wait(0.3):
-            for process in training.rollouts.pool.processes[:1]:  # type: ignore[attr-defined]
-                os.kill(process, signal.SIGKILL)
-                time.sleep(4)
+            if pool.tokens > seen and (processes := pool.processes):
+                seen = pool.tokens
+                os.kill(processes[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

@@ -18,6 +18,10 @@ from assay.trainer_adapter.grpo.run.records import read_lines
 from ._server import Served
 from ._tiny import run_of
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning"),  # peft 0.21 asks it
+]
+
 
 @pytest.fixture
 def servers(paths: dict[str, str]) -> Iterator[list[Served]]:
@@ -82,7 +86,7 @@ def test_no_server_that_answers_ends_the_run_with_one_line(
 ) -> None:
     for one in servers:
         one.close()
-    with pytest.raises(PoolFailed, match="no generator server has answered since: .*ConnectError"):
+    with pytest.raises(PoolFailed, match=r"no generator server has answered since: .*ConnectError"):
         train(asked(paths, servers, "generator.timeout_s=3"), tmp_path)
 
 
@@ -94,5 +98,5 @@ def test_a_refused_request_ends_the_run_at_once(servers: list[Served], paths: di
 
 
 def test_a_server_that_never_gets_weights_is_refused(servers: list[Served], paths: dict[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match="needs a generator.sync"):
+    with pytest.raises(ConfigurationError, match=r"needs a generator\.sync"):
         asked(paths, servers, "generator.sync=none", "algorithm.correction=token_truncate")

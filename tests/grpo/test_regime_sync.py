@@ -1,4 +1,4 @@
-"""The sync regime is the loop of before: its committed metrics and weights, bit for bit where the machine is the same."""
+"""The sync regime is the loop of before: its committed metrics and weights, bit for bit on the same machine."""
 
 import hashlib
 import json

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from assay.client import ConfigurationError, ServiceUnavailable
-from assay.trainer_adapter.grpo.rollout.outcome import live_draws, rewards_of
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
+from assay.trainer_adapter.grpo.rollout.outcome import live_draws, rewards_of
 from assay.trainer_adapter.grpo.rollout.samples import Group, Sample
 from assay.trainer_adapter.grpo.rollout.scoring import CANCELLED, SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run.config import Reward

@@ -11,8 +11,8 @@ import pytest
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.servers import GeneratorFailed, ServerGenerator
 from assay.trainer_adapter.grpo.run.config import GeneratorSettings, Thinking
 from assay.trainer_adapter.grpo.run.loop import Training

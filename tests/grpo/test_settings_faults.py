@@ -12,8 +12,8 @@ from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, load_prompts
 from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.servers import SYNCS, ServerGenerator, _filled
 from assay.trainer_adapter.grpo.run.config import Data, GeneratorSettings, Lora
 from assay.trainer_adapter.grpo.run.loop import OffPolicy, Training

@@ -10,8 +10,8 @@ import torch
 
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompt
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.servers import GeneratorFailed, ServerGenerator
 from assay.trainer_adapter.grpo.run import checkpoint
 from assay.trainer_adapter.grpo.run.command import _filled, read

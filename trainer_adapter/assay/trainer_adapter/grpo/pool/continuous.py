@@ -132,7 +132,7 @@ class ContinuousGenerator:
         random = uniforms(keys, [len(one.ids) for one in sequences])
         chosen = choose(logits, random, temperature=how.temperature)
         tokens, logps = (one.tolist() for one in chosen)
-        finished = []
+        finished: list[Sample] = []
         for sequence, token, logp in zip(sequences, tokens, logps, strict=True):
             if sequence.done:
                 continue

@@ -12,8 +12,8 @@ from typing import Protocol
 from assay.trainer_adapter.grpo.pool.base import Offer, Sink
 from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Sample
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 
 UNBOUNDED = 1 << 30
 

@@ -35,8 +35,10 @@ PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 
 @dataclass
 class _Worker:
-    """One process. `open`: samples that are expected of each group. `version`: of the weights it was told to load, which
-    it does before it starts a further group; `loading`: it has not said yet that it did. `due`: a newer version.
+    """One process.
+
+    `open`: samples that are expected of each group. `version`: of the weights it was told to load, which it does
+    before it starts a further group; `loading`: it has not said yet that it did. `due`: a newer version.
     """
 
     place: int

@@ -16,6 +16,7 @@ WHOLE = {**PLAIN, "repetition_penalty": 1.0, "min_p": 0.0, "top_k": -1}
 """Parameters that override a server's own sampling defaults (a model's generation_config), for every kind of server and
 for vLLM and SGLang: the loss assumes sampling from the whole distribution."""
 
+
 @dataclass(frozen=True)
 class Piece:
     """The tokens of one request."""

@@ -10,8 +10,8 @@ from assay.trainer_adapter.grpo.pool.base import Pool
 from assay.trainer_adapter.grpo.pool.inline import Generator, InlinePool
 from assay.trainer_adapter.grpo.rollout.data import load_prompts
 from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.evaluation import Evaluator
 from assay.trainer_adapter.grpo.run.ranks import Ranks

@@ -311,11 +311,15 @@ class Run(Section):
                 f"({', '.join(name for name in get_args(Sync) if name != 'none')}), or an algorithm.correction"
             )
         if self.generator.kind != "local" and self.generator.sync == "none" and self.regime.kind != "sync":
-            raise ValueError(f"regime.kind = {self.regime.kind} needs a generator.sync: the server's version is 0 for ever")
+            raise ValueError(
+                f"regime.kind = {self.regime.kind} needs a generator.sync: the server's version is 0 for ever"
+            )
         if self.regime.kind == "fully_async" and (self.regime.capacity or self.rollout.prompts) < self.rollout.prompts:
             raise ValueError("regime.capacity is below rollout.prompts: no batch would ever be complete")
         if self.regime.kind != "sync" and self.regime.workers == 0 and self.generator.kind == "local":
-            raise ValueError("regime.workers = 0 samples in the trainer's process, between updates: that is kind = sync")
+            raise ValueError(
+                "regime.workers = 0 samples in the trainer's process, between updates: that is kind = sync"
+            )
         return self
 
 

@@ -14,9 +14,9 @@ import torch
 
 from assay.trainer_adapter.grpo.pool.inline import Generator
 from assay.trainer_adapter.grpo.rollout.data import Draw, Prompts
-from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.rollout.samples import Group
 from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer, Scoring
+from assay.trainer_adapter.grpo.rollout.sequence import Sampling
 from assay.trainer_adapter.grpo.run.config import Run
 from assay.trainer_adapter.grpo.run.ranks import Ranks
 from assay.trainer_adapter.grpo.run.records import share

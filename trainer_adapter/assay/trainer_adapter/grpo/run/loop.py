@@ -91,7 +91,7 @@ class Training:
         run, position, ranks = self.run, self._position, self._ranks
         buffer = open_buffer(run, self.out, fingerprint=position.fingerprint, cursor=position.cursor, ranks=ranks)
         buffer.skip_to(position.step)
-        # ranks were not killed at the same place, and what is pruned cannot be replayed: these batches are sampled again
+        # ranks were killed at different places, and what is pruned cannot be replayed: sample these batches again
         if ranks.size > 1 or buffer.pruned > position.step:
             buffer.rewind(step=position.step, first=position.cursor)
         pool = make_pool(run, self.policy, self.out, ranks, self._generator)
