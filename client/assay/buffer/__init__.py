@@ -6,8 +6,9 @@ by its simulator. One process owns a buffer's file.
 """
 
 from assay.buffer.buffer import Buffer, BufferFailed
+from assay.buffer.lengths import lengths_of
 from assay.buffer.pacing import Pacing
 from assay.buffer.samples import StoredSample
 from assay.buffer.states import GroupState, Reason
 
-__all__ = ["Buffer", "BufferFailed", "GroupState", "Pacing", "Reason", "StoredSample"]
+__all__ = ["Buffer", "BufferFailed", "GroupState", "Pacing", "Reason", "StoredSample", "lengths_of"]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from assay.client import AssayError
-from assay.trainer_adapter.grpo.rollout.data import Draw
+from assay.trainer_adapter.grpo.pool.timings import Timings
 from assay.trainer_adapter.grpo.rollout.samples import Sample
+
+REFILL_SHARE = 8
+"""A worker's refill waits until a slot in so many is free: each one copies the cache."""
 
 
 class PoolFailed(AssayError):
@@ -46,8 +49,8 @@ class Pool(Protocol):
         """Return the workers that can start groups, the one with most room first."""
         ...
 
-    def start(self, worker: int, draw: Draw) -> None:
-        """Let a worker sample a group."""
+    def start(self, worker: int, draw: Any) -> None:
+        """Let a worker sample a group: the pool's kind of `Draw`."""
         ...
 
     def cancel(self, number: int) -> None:
@@ -67,7 +70,17 @@ class Pool(Protocol):
 
     @property
     def versions(self) -> Sequence[int]:
-        """The version that each worker holds."""
+        """The version that each worker holds, or will load next."""
+        ...
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The version that each worker samples with."""
+        ...
+
+    @property
+    def timings(self) -> Timings:
+        """What generation took so far, where the pool can measure it."""
         ...
 
     @property

@@ -6,6 +6,7 @@ so a completion is the same, up to the rounding of a batch's products, whatever 
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +16,13 @@ import torch
 from torch import Tensor
 
 from assay.trainer_adapter.grpo.policy import Policy
+from assay.trainer_adapter.grpo.pool.base import REFILL_SHARE
+from assay.trainer_adapter.grpo.pool.timings import Timings
 from assay.trainer_adapter.grpo.rollout.cache import cut, join, joinable
 from assay.trainer_adapter.grpo.rollout.generate import positions
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sampling import choose, key, uniforms
 from assay.trainer_adapter.grpo.rollout.sequence import Ends, Growing, Sampling, sequences_of
-
-REFILL_SHARE = 8
-"""A refill waits until a slot in so many is free: each one copies the cache."""
 
 
 class ContinuousGenerator:
@@ -31,6 +31,7 @@ class ContinuousGenerator:
     def __init__(self, policy: Policy, how: Sampling, *, slots: int) -> None:
         self.policy, self._how, self._slots = policy, how, slots
         self.version = 0
+        self.timings = Timings()
         self._ends = Ends.of(how, policy.tokenizer, policy.end_ids)
         self._prompts: dict[int, tuple[int, ...]] = {}
         self._queue: deque[Growing] = deque()
@@ -58,8 +59,10 @@ class ContinuousGenerator:
 
     def load(self, folder: Path, version: int, *, recompute: bool) -> None:
         """Load the weights of a version, between two tokens. `recompute`: build the cache of the prefixes anew."""
+        start = time.monotonic()
         self.policy.restore(folder)
         self.version = version
+        self.timings.load.add(1.0, time.monotonic() - start)
         if recompute and self._active:
             self._queue.extendleft(reversed([one for one in self._active if not one.done]))
             self._active, self._cache = [], None
@@ -68,8 +71,12 @@ class ContinuousGenerator:
     def step(self) -> list[Sample]:
         """Sample a token of every sequence; return the samples that are finished."""
         with self.policy.precision():
+            start = time.monotonic()
             self._remove_done()
+            running = len(self._active)
             finished = self._decode()
+            if running:
+                self.timings.decode.add(running, time.monotonic() - start)
             return finished + self._refill()
 
     def _remove_done(self) -> None:
@@ -104,6 +111,7 @@ class ContinuousGenerator:
             return []
         if self._active and not joinable(self._cache):
             return []
+        start = time.monotonic()
         taken = [self._queue.popleft() for _ in range(wanted)]
         logits, cache, mask = self._prefill(taken)
         if self._active:
@@ -111,7 +119,9 @@ class ContinuousGenerator:
         else:
             self._cache, self._mask = cache, mask
         self._active += taken
-        return self._grow(taken, logits)
+        finished = self._grow(taken, logits)
+        self.timings.prefill.add(len({one.draw for one in taken}), time.monotonic() - start)
+        return finished
 
     def _prefill(self, sequences: Sequence[Growing]) -> tuple[Tensor, Any, Tensor]:
         """Run the prefixes of sequences through the model, equal ones once; return logits, cache and mask."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assay.trainer_adapter.grpo.pool.base import Offer, Sink
+from assay.trainer_adapter.grpo.pool.timings import Timings
 from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.generate import Deliver, Enough
 from assay.trainer_adapter.grpo.rollout.samples import Sample
@@ -43,6 +44,7 @@ class InlinePool:
         self._generator, self._how = generator, how
         self._version = 0
         self._queued: dict[int, Draw] = {}
+        self.timings = Timings()
         self.tokens = 0
         """Tokens sampled so far for training: the evaluation uses the same generator."""
 
@@ -50,6 +52,11 @@ class InlinePool:
     def versions(self) -> Sequence[int]:
         """The trainer's version: the weights are the same."""
         return [self._version]
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The same."""
+        return self.versions
 
     @property
     def busy(self) -> float:

@@ -1,7 +1,7 @@
 """What the trainer's process and a worker say to each other: JSON objects in frames of bytes. Nothing is pickled.
 
 To a worker: `start` (number, prompt), `cancel` (number), `load` (version, path, recompute), `stop`.
-From a worker: `ready`, `loaded` (version), `sample` (its fields), `beat`.
+From a worker: `ready`, `loaded` (version), `sample` (its fields), `beat` (timings so far).
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ import torch
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.pool.base import Offer, PoolFailed, Sink
 from assay.trainer_adapter.grpo.pool.messages import receive, sample_of, send
+from assay.trainer_adapter.grpo.pool.timings import Timings
 from assay.trainer_adapter.grpo.pool.weights import Weights
 from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.sequence import Sampling
@@ -38,7 +39,8 @@ class _Worker:
     """One process.
 
     `open`: samples that are expected of each group. `version`: of the weights it was told to load, which it does
-    before it starts a further group; `loading`: it has not said yet that it did. `due`: a newer version.
+    before it starts a further group; `held`: of those it said it has; `loading`: an answer is due. `due`: a newer
+    version.
     """
 
     place: int
@@ -46,9 +48,11 @@ class _Worker:
     connection: Connection
     ready: bool = False
     version: int = 0
+    held: int = 0
     loading: bool = False
     due: int | None = None
     open: dict[int, int] = field(default_factory=dict)
+    timings: Timings = field(default_factory=Timings)
     heard: float = field(default_factory=time.monotonic)
 
     @property
@@ -69,6 +73,7 @@ class ProcessPool:
         self._again: dict[int, float] = {}
         self._lost: list[int] = []
         self.tokens = 0
+        self._spent = Timings()
         self.restarts = 0
         self._workers = {place: self._spawn(place) for place in range(run.regime.workers)}
 
@@ -111,6 +116,7 @@ class ProcessPool:
         worker.connection.close()
         del self._workers[worker.place]
         self._lost += worker.open
+        self._spent += worker.timings
         self._deaths += 1
         self.restarts += 1
         if self._deaths >= DEATHS:
@@ -181,8 +187,10 @@ class ProcessPool:
             worker.ready = True
             self._load_due(worker)
         elif message["kind"] == "loaded":
-            worker.loading = False
+            worker.loading, worker.held = False, message["version"]
             self._load_due(worker)
+        elif message["kind"] == "beat":
+            worker.timings = Timings.of(message["timings"])
         elif message["kind"] == "sample":
             self._deliver(worker, message, sink)
 
@@ -204,7 +212,9 @@ class ProcessPool:
 
     def publish(self, version: int) -> None:
         """Write the weights, and let every worker load them as `regime.in_flight` says."""
+        start = time.monotonic()
         self._weights.write(version, keep={one.version for one in self._workers.values() if one.loading})
+        self._spent.publish.add(1.0, time.monotonic() - start)
         self._published = version
         for one in self._workers.values():
             one.due = version
@@ -225,6 +235,19 @@ class ProcessPool:
     def versions(self) -> Sequence[int]:
         """The version that each worker holds, or will load next."""
         return [one.version if one.due is None else one.due for one in self._workers.values()] or [self._published or 0]
+
+    @property
+    def timings(self) -> Timings:
+        """The sums over all workers, those that ended included."""
+        whole = Timings()
+        for one in (self._spent, *(worker.timings for worker in self._workers.values())):
+            whole += one
+        return whole
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The version that each worker samples with."""
+        return [one.held for one in self._workers.values()] or [self._published or 0]
 
     @property
     def busy(self) -> float:

@@ -23,6 +23,7 @@ import httpx
 
 from assay.trainer_adapter.grpo.policy import Policy
 from assay.trainer_adapter.grpo.pool.base import Offer, PoolFailed, Sink
+from assay.trainer_adapter.grpo.pool.timings import Timings
 from assay.trainer_adapter.grpo.pool.weights import Weights
 from assay.trainer_adapter.grpo.rollout.data import Draw
 from assay.trainer_adapter.grpo.rollout.samples import Sample
@@ -80,6 +81,7 @@ class ServerPool:
         self._published: int | None = None
         self._fault, self._fault_since = "", 0.0
         self.tokens = 0
+        self.timings = Timings()
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the loop and wait for it."""
@@ -252,6 +254,11 @@ class ServerPool:
     def versions(self) -> Sequence[int]:
         """The version that each server holds, or will load next."""
         return [one.version if one.due is None else one.due for one in self._servers]
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The version that each server samples with."""
+        return [one.version for one in self._servers]
 
     @property
     def busy(self) -> float:

@@ -60,7 +60,7 @@ def serve(connection: Connection) -> None:
             send(connection, "sample", **fields_of(sample))
         if samples or time.monotonic() - said > BEAT_S:
             said = time.monotonic()
-            send(connection, "beat")
+            send(connection, "beat", timings=generator.timings.fields())
 
 
 def main() -> None:

@@ -140,6 +140,8 @@ class Coordinator:
 
     def _start(self) -> None:
         started = 0
+        if not self._waiting and not any(self.buffer.room(version=version) for version in set(self.pool.versions)):
+            return
         for offer in self.pool.offers():
             started += self._fill(offer)
         self.rounds += started > 0

@@ -16,6 +16,7 @@ from assay.buffer import Buffer, BufferFailed, Pacing
 from assay.client import AssayError
 from assay.trainer_adapter.grpo.pool.base import Pool
 from assay.trainer_adapter.grpo.regime.coordinator import Coordinator, Exchange, Rules
+from assay.trainer_adapter.grpo.regime.measured import Measured
 from assay.trainer_adapter.grpo.regime.stored import restored, stored
 from assay.trainer_adapter.grpo.rollout.data import Prompts
 from assay.trainer_adapter.grpo.rollout.outcome import Collected, gate_of
@@ -29,31 +30,45 @@ WAIT_S = 0.05
 TURN_S = 0.002
 """Pause between two turns of the thread, in which the trainer may take a batch."""
 FILE = "buffer.sqlite"
+CAPACITY = 4
+"""Batches that the buffer holds in `fully_async`, if `regime.capacity` does not say."""
 
 
 class RolloutsFailed(AssayError):
     """The rollout buffer cannot be read or written."""
 
 
-def open_buffer(run: Run, out: Path, *, fingerprint: str, cursor: int, ranks: Ranks) -> Buffer:
-    """Return the buffer of a run in its folder. Raises `RolloutsFailed`."""
+def make_buffer(run: Run, path: Path | None, *, fingerprint: str = "", cursor: int = 0) -> Buffer:
+    """Return the buffer of a run's regime; `path` None keeps it in memory. Raises `BufferFailed`."""
     regime, batch = run.regime, run.rollout.prompts
     dynamic = run.algorithm.preset().dynamic_sampling
+    return Buffer(
+        path,
+        pacing=Pacing(
+            batch=batch,
+            lag=regime.lag,
+            over_sampling=run.algorithm.over_sampling if dynamic else 1.0,
+            waits=regime.kind != "fully_async",
+        ),
+        fingerprint=fingerprint,
+        order="finished" if regime.kind == "fully_async" else "draw",
+        max_draws=batch * run.algorithm.max_rounds if dynamic else None,
+        first=cursor,
+    )
+
+
+def capacity_of(run: Run) -> int | None:
+    """Return how many groups the buffer holds in `fully_async`; None where pacing bounds it."""
+    if run.regime.kind != "fully_async":
+        return None
+    return run.regime.capacity or CAPACITY * run.rollout.prompts
+
+
+def open_buffer(run: Run, out: Path, *, fingerprint: str, cursor: int, ranks: Ranks) -> Buffer:
+    """Return the buffer of a run in its folder. Raises `RolloutsFailed`."""
     path = out / (FILE if ranks.first else f"buffer-{ranks.rank}.sqlite")
     try:
-        return Buffer(
-            path,
-            pacing=Pacing(
-                batch=batch,
-                lag=regime.lag,
-                over_sampling=run.algorithm.over_sampling if dynamic else 1.0,
-                waits=regime.kind != "fully_async",
-            ),
-            fingerprint=fingerprint,
-            order="finished" if regime.kind == "fully_async" else "draw",
-            max_draws=batch * run.algorithm.max_rounds if dynamic else None,
-            first=cursor,
-        )
+        return make_buffer(run, path, fingerprint=fingerprint, cursor=cursor)
     except BufferFailed as error:
         raise RolloutsFailed(str(error)) from None
 
@@ -85,6 +100,8 @@ class Rollouts:
         self._ended = False
         self._cancelled = self._tokens = 0
         self._collects = False
+        self._measured = Measured()
+        self._first = buffer.taken + 1
         self.coordinator = self._make_coordinator()
 
     def _make_coordinator(self) -> Coordinator:
@@ -96,7 +113,7 @@ class Rollouts:
             gate=gate_of(self._run),
             stored=stored,
             mastered=_mastered(self._run),
-            capacity=self._run.regime.capacity if self._run.regime.kind == "fully_async" else None,
+            capacity=capacity_of(self._run),
             deadline_s=self._run.regime.group_deadline_s,
             rows=len(self._prompts),
         )
@@ -141,6 +158,8 @@ class Rollouts:
         train, every = taken
         figures = self._figures
         latencies, self.scoring.latencies_s = self.scoring.latencies_s, []
+        if self.buffer.taken > self._first:  # the first verdicts wait for a cold engine
+            self._measured.add_verdicts(latencies)
         return Collected(
             train, every, figures, int(figures["cursor"]), generate_s=time.monotonic() - start, latencies_s=latencies
         )
@@ -162,7 +181,7 @@ class Rollouts:
             "cancelled": cancelled - self._cancelled,
             "tokens": tokens - self._tokens,
             "cursor": self.buffer.next_number,
-            "publication_lag": self.version - min(self.pool.versions),
+            "publication_lag": self.version - min(self.pool.held),
         }
         self._cancelled, self._tokens = cancelled, tokens
         return self._figures
@@ -212,6 +231,11 @@ class Rollouts:
         with self._lock:
             if min(self.pool.versions) < self.version:
                 self.pool.publish(self.version)
+
+    def write_timings(self, out: Path) -> None:
+        """Write what generation and verdicts took so far into the folder of the run."""
+        with self._lock:
+            self._measured.write(out, self.pool.timings)
 
     def prune(self, step: int) -> None:
         """Delete stored tokens that no checkpoint can need: those of batches up to `step`."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import tomllib
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.kernels import Backend
@@ -23,12 +23,8 @@ from assay.trainer_adapter.grpo.objective.correction import Mode
 from assay.trainer_adapter.grpo.objective.losses import Kl, LossSpec, Ratio, Surrogate
 from assay.trainer_adapter.grpo.objective.presets import PRESETS, Preset
 from assay.trainer_adapter.grpo.objective.weights import Normaliser
-
-
-class Section(BaseModel):
-    """One table of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+from assay.trainer_adapter.grpo.run.section import Section
+from assay.trainer_adapter.grpo.simulate.settings import Simulate
 
 
 class Lora(Section):
@@ -69,12 +65,12 @@ class Reward(Section):
     url: str | list[str] = "embedded:"
     verifier: str
     reference: dict[str, Any] | str
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = Field({})
     api_key: str | None = Field(None, repr=False)
     deadline_s: float = Field(120.0, gt=0)
     patience_s: float | None = Field(None, gt=0, description="Seconds for verdicts once generation is done.")
     on_outage: Literal["abstain", "raise"] = "abstain"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field({})
 
 
 class Thinking(Section):
@@ -130,6 +126,9 @@ class GeneratorSettings(Section):
     sync: Sync = "none"
 
 
+RegimeKind = Literal["sync", "async", "fully_async"]
+
+
 class Regime(Section):
     """How generation and training take turns. See docs/async.md.
 
@@ -140,7 +139,7 @@ class Regime(Section):
     ends them and goes on from their prefix.
     """
 
-    kind: Literal["sync", "async", "fully_async"] = "sync"
+    kind: RegimeKind = "sync"
     lag: int = Field(-1, ge=-1, description="Versions. Default (-1): 0 in sync, 1 in async, 8 in fully_async.")
     workers: int = Field(-1, ge=-1, description="Processes that sample; 0: the trainer's own. Default (-1): 0 or 1.")
     publish_every: int = Field(1, ge=1, description="Updates between publications of the weights.")
@@ -248,7 +247,7 @@ class Eval(Section):
     every: int = Field(0, ge=0)
     rows: int = Field(256, ge=1)
     samples: int = Field(1, ge=1)
-    k: list[int] = [1]
+    k: list[int] = Field([1])
     temperature: float = Field(1.0, ge=0, description="0: greedy.")
     alarm_drop: float = Field(0.05, gt=0)
 
@@ -270,7 +269,7 @@ class Prepare(Section):
     """What a bundled recipe prepares before it trains: a model, rows."""
 
     kind: Literal["tiny_sums", "smollm2_sums"]
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field({})
 
 
 class Run(Section):
@@ -294,6 +293,7 @@ class Run(Section):
     optimizer: Optimizer = Optimizer()
     eval: Eval = Eval()
     checkpoint: Checkpoint = Checkpoint()
+    simulate: Simulate = Simulate()
 
     @model_validator(mode="after")
     def _together(self) -> Run:

@@ -20,8 +20,8 @@ def fingerprint(run: Run) -> str:
     """Return a digest of the configuration that a resumed run must share with its checkpoint.
 
     Excluded is what does not change the numbers: paths, URLs, API keys, timeouts, the outage policy, the device,
-    threads, bounds that only end a run, and the tables `checkpoint` and `prepare`. So is the number of steps, unless
-    the learning rate depends on it: a finished run can be extended.
+    threads, bounds that only end a run, and the tables `checkpoint`, `prepare` and `simulate`. So is the number of
+    steps, unless the learning rate depends on it: a finished run can be extended.
     """
     table = run.model_dump(mode="json")
     if run.optimizer.schedule == "constant":
@@ -35,6 +35,14 @@ def fingerprint(run: Run) -> str:
     }.items():  # fmt: skip
         for name in names:
             table[section].pop(name)
-    for name in ("checkpoint", "prepare", "threads", "samples_kept", "max_ungraded_steps", "max_low_ess_steps"):
+    for name in (
+        "checkpoint",
+        "prepare",
+        "simulate",
+        "threads",
+        "samples_kept",
+        "max_ungraded_steps",
+        "max_low_ess_steps",
+    ):
         table.pop(name)
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -245,5 +245,6 @@ class Training:
                 self.out, self._position, self.policy, self.learner.optimizer, keep=self.run.checkpoint.keep
             )
             write_report(self.out)
+            self.rollouts.write_timings(self.out)
         self.rollouts.prune(checkpoint.oldest_step(self.out))
         self._ranks.barrier()
