@@ -21,7 +21,8 @@ from ._tiny import run_of
 
 FIGURES: dict[str, Any] = {
     "workers": 2, "slots": 8, "lengths": {"median": 100}, "verdict_s": {"median": 3.0}, "step_s": 0.1,
-    "sequence_s": 0.0, "prefill_s": 0.0, "load_s": 0.0, "publish_s": 0.0, "update_s": 5.0, "update_token_s": 0.0, "zero_variance": 0.0,
+    "sequence_s": 0.0, "prefill_s": 0.0, "load_s": 0.0, "publish_s": 0.0, "update_s": 5.0,
+    "update_token_s": 0.0, "zero_variance": 0.0,
 }  # fmt: skip
 HEAVY = {"lengths": {"median": 100, "sigma": 1.0, "max": 1600}}
 
