@@ -31,7 +31,7 @@ def sample(index: int = 0, *, tokens: int = 3) -> StoredSample:
 
 def run_group(table: Buffer, number: int, *, version: int = 0, admit: bool = True) -> None:
     table.start(number, version=version)
-    table.judge(number, [sample()], window=table.taken + 1)
+    table.judge(number, [sample()])
     table.admit(number) if admit else table.drop(number, Reason.ZERO_VARIANCE)
 
 
@@ -41,10 +41,10 @@ def test_batches_follow_the_order_of_draws_and_wait_for_an_earlier_open_group() 
     for number in numbers:
         table.start(number, version=0)
     for number in [5, 4, 3, 2, 1]:
-        table.judge(number, [sample()], window=1)
+        table.judge(number, [sample()])
         table.admit(number)
     assert not table.ready() and table.blocked_by() == 0
-    table.judge(0, [sample()], window=1)
+    table.judge(0, [sample()])
     table.drop(0, Reason.ZERO_VARIANCE)
     assert table.ready() and table.take() == [1, 2, 3, 4]
     assert table.accounts() == {"trained": 4, "dropped:zero_variance": 1, "admitted": 1}
@@ -55,9 +55,9 @@ def test_a_group_that_the_deadline_ends_does_not_block_the_batch() -> None:
     for number in [table.draw() for _ in range(5)]:
         table.start(number, version=0)
     for number in range(1, 5):
-        table.judge(number, [sample()], window=1)
+        table.judge(number, [sample()])
         table.admit(number)
-    table.drop(0, Reason.DEADLINE, window=1)
+    table.drop(0, Reason.DEADLINE)
     assert table.take() == [1, 2, 3, 4]
 
 
@@ -83,7 +83,7 @@ def test_in_the_order_of_completion_nothing_waits() -> None:
     for number in [table.draw() for _ in range(5)]:
         table.start(number, version=0)
     for number in [4, 2, 3, 1]:
-        table.judge(number, [sample()], window=1)
+        table.judge(number, [sample()])
         table.admit(number)
     assert table.take() == [1, 2, 3, 4] and table.oldest_admitted() is None
 
@@ -112,7 +112,7 @@ def test_a_sample_is_stored_bit_for_bit(tmp_path: Path) -> None:
         index=2, ids=[1, 2**40, 0], mask=[True, False, True], logps=[-0.1, float("nan"), -1e-300],
         spans=[(3, 2), (4, 1)], text="é\x00\n", truncated=True, grade={"reward": None, "reason": "outage"},
     )  # fmt: skip
-    table.judge(number, [stored], window=1)
+    table.judge(number, [stored])
     (got,) = table.samples(number)
     assert repr(got) == repr(stored)
 
@@ -122,7 +122,7 @@ def test_a_restart_continues_with_running_groups_under_their_numbers(tmp_path: P
     for number in [table.draw() for _ in range(6)]:
         table.start(number, version=0)
     for number in (0, 1, 2, 4):
-        table.judge(number, [sample()], window=1)
+        table.judge(number, [sample()])
         table.admit(number)
     table.close()
     again = buffer(tmp_path / "buffer.sqlite")
@@ -146,7 +146,7 @@ def test_batches_after_a_checkpoint_are_replayed_as_recorded(tmp_path: Path) -> 
         2: {"numbers": [4, 5, 6, 7], "step": 1},
         3: {"numbers": [8, 9, 10, 11], "step": 2},
     }
-    assert again.trained_in(2) == again.judged_in(2) == [4, 5, 6, 7] and again.taken == 3
+    assert again.trained_in(2) == again.ended_in(2) == [4, 5, 6, 7] and again.taken == 3
     assert [len(again.samples(number)) for number in again.trained_in(3)] == [1] * B
 
 
@@ -196,7 +196,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
         for _ in range(100):
             number = table.draw()
             table.start(number, version=0)
-            table.judge(number, [sample(tokens=1000)], window=1)
+            table.judge(number, [sample(tokens=1000)])
 
 
 VICTIM = textwrap.dedent("""
@@ -214,7 +214,7 @@ VICTIM = textwrap.dedent("""
             running = [one.number for one in table.open.values() if one.state == "running"]
             if running and dice.random() < 0.6:
                 number = dice.choice(running)
-                table.judge(number, [StoredSample(index=0, ids=[1], text="x")], window=table.taken + 1)
+                table.judge(number, [StoredSample(index=0, ids=[1], text="x")])
                 table.admit(number) if dice.random() < 0.8 else table.drop(number, Reason.ZERO_VARIANCE)
         if table.ready():
             table.take()

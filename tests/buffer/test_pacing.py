@@ -36,7 +36,7 @@ def largest_lag(*, lag: int, publish_every: int, by_trainer: bool, seed: int, wo
             continue
         now, worker, number = heapq.heappop(events)
         idle.add(worker)
-        table.judge(number, [], window=table.taken + 1)
+        table.judge(number, [])
         table.admit(number)
         versions = {one.number: one.version for one in table.open.values()}
         if table.ready():

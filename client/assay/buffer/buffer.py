@@ -62,7 +62,7 @@ class Buffer:
             self.open[number] = OpenGroup(number, GroupState(state), version, attempts)
         self._ready = [one.number for one in self.open.values() if one.state is GroupState.ADMITTED]
         self._head = min(self.open, default=self.next_number)
-        self._draws = self._store.ended_in(self._taken + 1, before=self._head)
+        self._draws = self._store.dropped_in(self._taken + 1, before=self._head)
         with self.changes():
             for group in list(self.open.values()):
                 if group.state is GroupState.RUNNING:
@@ -100,11 +100,10 @@ class Buffer:
         self._move(number, GroupState.DRAWN)
         self._store.write("DELETE FROM samples WHERE number = ?", (number,))
 
-    def judge(self, number: int, samples: Iterable[StoredSample], *, window: int) -> None:
-        """Record the samples and verdicts of a group. `window`: the step that is being collected."""
+    def judge(self, number: int, samples: Iterable[StoredSample]) -> None:
+        """Record the samples and verdicts of a group."""
         self._move(number, GroupState.JUDGED)
         self._store.put_samples(number, samples)
-        self._store.write("UPDATE groups SET window = ? WHERE number = ?", (window, number))
 
     def admit(self, number: int) -> None:
         """Let a group wait for a batch."""
@@ -113,13 +112,12 @@ class Buffer:
             self._ready.append(number)
         self._advance()
 
-    def drop(self, number: int, reason: Reason, *, window: int | None = None) -> None:
-        """End a group that is not trained. `window`: the step that is being collected, where it was not judged."""
+    def drop(self, number: int, reason: Reason) -> None:
+        """End a group that is not trained."""
         self._move(number, GroupState.DROPPED, reason)
         if number in self._ready:
             self._ready.remove(number)
-        if window is not None:
-            self._store.write("UPDATE groups SET window = ? WHERE number = ?", (window, number))
+        self._store.write("UPDATE groups SET ended = ? WHERE number = ?", (self._taken + 1, number))
         self._advance()
 
     def _move(self, number: int, state: GroupState, reason: Reason | None = None) -> OpenGroup:
@@ -205,7 +203,7 @@ class Buffer:
             chosen, self._ready = self._ready[: self.pacing.batch], self._ready[self.pacing.batch :]
             for number in chosen:
                 self._move(number, GroupState.TRAINED)
-                self._store.write("UPDATE groups SET step = ? WHERE number = ?", (step, number))
+                self._store.write("UPDATE groups SET step = ?, ended = ? WHERE number = ?", (step, step, number))
             self._store.write("INSERT INTO batches VALUES (?, ?)", (step, json.dumps(figures(chosen))))
             self._drop_stale(step + 1)
         self._taken, self._draws = step, 0
@@ -245,11 +243,11 @@ class Buffer:
 
     def trained_in(self, step: int) -> list[int]:
         """Return the groups of a batch, in the order of draws."""
-        return self._store.groups_of("step", step)
+        return self._store.trained_in(step)
 
-    def judged_in(self, step: int) -> list[int]:
-        """Return the groups that were judged while the batch of a step was collected, in the order of draws."""
-        return self._store.groups_of("window", step)
+    def ended_in(self, step: int) -> list[int]:
+        """Return the judged groups that trained, or were dropped, in a step, in the order of draws."""
+        return self._store.ended_in(step)
 
     def rewind(self, *, step: int, first: int) -> None:
         """Forget all batches after `step` and all groups from draw `first` on. Nothing is replayed then."""

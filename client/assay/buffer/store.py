@@ -19,9 +19,9 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS about(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS groups(
   number INTEGER PRIMARY KEY, state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', version INTEGER,
-  attempts INTEGER NOT NULL DEFAULT 0, window INTEGER, step INTEGER);
+  attempts INTEGER NOT NULL DEFAULT 0, ended INTEGER, step INTEGER);
 CREATE INDEX IF NOT EXISTS groups_step ON groups(step);
-CREATE INDEX IF NOT EXISTS groups_window ON groups(window);
+CREATE INDEX IF NOT EXISTS groups_ended ON groups(ended);
 CREATE TABLE IF NOT EXISTS samples(
   number INTEGER NOT NULL, idx INTEGER NOT NULL, ids BLOB, mask BLOB, logps BLOB, spans TEXT, text TEXT,
   truncated INTEGER, grade TEXT, PRIMARY KEY(number, idx)) WITHOUT ROWID;
@@ -122,14 +122,22 @@ class Store:
         found = self._read("SELECT step, figures FROM batches WHERE step > ? ORDER BY step", (after,))
         return {step: json.loads(figures) for step, figures in found}
 
-    def groups_of(self, column: str, step: int) -> list[int]:
-        """Return the groups whose `column` (`step` or `window`) is `step`, in the order of draws."""
-        return [one for (one,) in self._read(f"SELECT number FROM groups WHERE {column} = ? ORDER BY number", (step,))]
+    def trained_in(self, step: int) -> list[int]:
+        """Return the groups of a batch, in the order of draws."""
+        return [one for (one,) in self._read("SELECT number FROM groups WHERE step = ? ORDER BY number", (step,))]
 
-    def ended_in(self, window: int, *, before: int) -> int:
-        """Return how many groups were dropped while the batch of step `window` was collected, up to a draw."""
-        query = "SELECT COUNT(*) FROM groups WHERE window = ? AND state = 'dropped' AND number < ?"
-        return int(self._read(query, (window, before))[0][0])
+    def ended_in(self, step: int) -> list[int]:
+        """Return the groups with samples that trained, or were dropped, in a step, in the order of draws."""
+        query = (
+            "SELECT number FROM groups WHERE ended = ? AND EXISTS"
+            " (SELECT 1 FROM samples WHERE samples.number = groups.number) ORDER BY number"
+        )
+        return [one for (one,) in self._read(query, (step,))]
+
+    def dropped_in(self, step: int, *, before: int) -> int:
+        """Return how many groups were dropped while the batch of a step was collected, up to a draw."""
+        query = "SELECT COUNT(*) FROM groups WHERE ended = ? AND state = 'dropped' AND number < ?"
+        return int(self._read(query, (step, before))[0][0])
 
     def mastered(self) -> set[int]:
         """Return the rows that are not drawn again."""
@@ -158,7 +166,7 @@ class Store:
         self.write("INSERT OR REPLACE INTO about VALUES ('pruned', ?)", (str(max(step, self.pruned)),))
         self.write(
             "UPDATE samples SET ids = x'', mask = x'', logps = x'' WHERE ids != x'' AND number IN"
-            " (SELECT number FROM groups WHERE state IN ('trained', 'dropped') AND COALESCE(step, window) <= ?)",
+            " (SELECT number FROM groups WHERE state IN ('trained', 'dropped') AND ended <= ?)",
             (step,),
         )
 

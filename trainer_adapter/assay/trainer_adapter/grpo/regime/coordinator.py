@@ -9,6 +9,7 @@ of the groups, and learns the outcome of the others' when its own are judged.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from typing import Any, Protocol
 from assay.buffer import Buffer, GroupState, Reason, StoredSample
 from assay.client import ConfigurationError
 from assay.trainer_adapter.grpo.pool.base import Offer, Pool, Sink
+
+LINGER_S = 0.05
+"""Samples wait so long at most for others of the same request: each request costs the trainer's process time."""
 
 
 class Numbered(Protocol):
@@ -105,7 +109,7 @@ class Coordinator:
         self, buffer: Buffer, pool: Pool, verdicts: Verdicts, rules: Rules, *, clock: Callable[[], float],
         exchange: Exchange | None = None, restored: Mapping[int, Any] | None = None,
     ) -> None:  # fmt: skip
-        """`restored`: the groups of a resumed run that are admitted, or were judged for the batch that is collected."""
+        """`restored`: the groups of a resumed run that are admitted, or were dropped since its last batch."""
         self.buffer, self.pool = buffer, pool
         self._verdicts, self._rules, self._clock = verdicts, rules, clock
         self._exchange = exchange or Exchange()
@@ -114,9 +118,10 @@ class Coordinator:
         self._remote: set[int] = set()
         known = restored or {}
         self._kept = {number: group for number, group in known.items() if number in buffer.open}
-        self._judged = [known[number] for number in buffer.judged_in(buffer.taken + 1) if number in known]
+        self._dropped = [known[number] for number in buffer.ended_in(buffer.taken + 1) if number in known]
         self.rounds = 0
         self.lost = 0
+        self._flushed = -math.inf
 
     # --- one turn -------------------------------------------------------------------------------
 
@@ -126,7 +131,7 @@ class Coordinator:
         with self.buffer.changes():
             self._start()
         lost = self.pool.poll(self._verdicts, wait_s)
-        self._verdicts.flush()
+        self._flush()
         self._verdicts.collect(wait_s=wait_s if self._idle() else 0.0)
         with self.buffer.changes():
             for number in lost:
@@ -134,6 +139,13 @@ class Coordinator:
             self._settle()
             self._expire()
             self._bound()
+
+    def _flush(self) -> None:
+        """Send what was kept, unless further samples are about to come that can go with it."""
+        now = self._clock()
+        if now - self._flushed >= LINGER_S or self.pool.busy == 0.0:
+            self._flushed = now
+            self._verdicts.flush()
 
     def _idle(self) -> bool:
         return self._verdicts.waiting and self.pool.busy == 0.0
@@ -177,7 +189,7 @@ class Coordinator:
             number = self.buffer.draw()
             if not self.buffer.is_mastered(self._rules.row(number)):
                 return number
-            self.buffer.drop(number, Reason.MASTERED, window=self.buffer.taken + 1)
+            self.buffer.drop(number, Reason.MASTERED)
         raise ConfigurationError("every prompt is mastered (regime.mastered): nothing is left to train on")
 
     # --- outcomes -------------------------------------------------------------------------------
@@ -195,12 +207,11 @@ class Coordinator:
         )
 
     def _judge(self, group: Any) -> None:
-        number, window = group.draw.number, self.buffer.taken + 1
+        number = group.draw.number
         self.pool.cancel(number)
-        self.buffer.judge(number, self._rules.stored(group), window=window)
+        self.buffer.judge(number, self._rules.stored(group))
         if self._rules.mastered(group):
             self.buffer.master(self._rules.row(number))
-        self._judged.append(group)
         if self._exchange.size > 1:
             self._kept[number] = group
             return  # its place among the admitted is known once the other ranks are
@@ -211,6 +222,7 @@ class Coordinator:
             self._kept[number] = group
             self.buffer.admit(number)
         else:
+            self._dropped.append(group)
             self.buffer.drop(number, reason)
 
     def _learn_of_others(self) -> None:
@@ -223,12 +235,12 @@ class Coordinator:
         admitted = set(self._exchange.gather([number for number, reason in mine.items() if reason is None]))
         for number in sorted({*mine, *self._remote}):
             if number in self._remote:
-                self.buffer.judge(number, (), window=self.buffer.taken + 1)
+                self.buffer.judge(number, ())
             reason = None if number in admitted else mine.get(number) or Reason.ZERO_VARIANCE
             if reason is None:
                 self.buffer.admit(number)
             else:
-                self._kept.pop(number, None)
+                self._dropped += [self._kept.pop(number)] if number in self._kept else []
                 self.buffer.drop(number, reason)
         self._remote.clear()
 
@@ -248,14 +260,14 @@ class Coordinator:
             if group is not None and group.state is GroupState.RUNNING and group.attempts == attempt:
                 self.pool.cancel(number)
                 self._verdicts.discard(number)
-                self.buffer.drop(number, Reason.DEADLINE, window=self.buffer.taken + 1)
+                self.buffer.drop(number, Reason.DEADLINE)
 
     def _bound(self) -> None:
         """Drop the oldest admitted groups of a full buffer."""
         while self._rules.capacity is not None and self.buffer.admitted > self._rules.capacity:
             oldest = self.buffer.oldest_admitted()
             assert oldest is not None
-            self._kept.pop(oldest, None)
+            self._dropped += [self._kept.pop(oldest)] if oldest in self._kept else []
             self.buffer.drop(oldest, Reason.OVERFLOW)
 
     # --- batches --------------------------------------------------------------------------------
@@ -267,12 +279,13 @@ class Coordinator:
         return all(self.buffer.room(version=version) == 0 for version in self.pool.versions)
 
     def take(self, figures: Callable[[], dict[str, float]]) -> tuple[list[Any], list[Any]] | None:
-        """Take the next batch if there is one: its groups, and every group that was judged for it, of this rank."""
+        """Take the next batch if there is one: its groups, and all that ended since the last, of this rank."""
         chosen = self.buffer.take(figures=lambda _: figures()) if self.buffer.ready() else None
         if chosen is None:
             return None
-        train = [self._kept.pop(number) for number in chosen if number in self._kept]
+        train = [self._kept[number] for number in chosen if number in self._kept]
+        ended = [group for number, group in self._kept.items() if number not in self.buffer.open]
+        every = sorted([*self._dropped, *ended], key=lambda group: group.draw.number)
         self._kept = {number: group for number, group in self._kept.items() if number in self.buffer.open}
-        every, self._judged = sorted(self._judged, key=lambda group: group.draw.number), []
-        self.rounds = 0
+        self._dropped, self.rounds = [], 0
         return train, every

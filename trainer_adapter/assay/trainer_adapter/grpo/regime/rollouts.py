@@ -27,7 +27,7 @@ from assay.trainer_adapter.grpo.run.ranks import Ranks
 
 WAIT_S = 0.05
 """Longest wait for a sample or a verdict in one turn of the coordinator."""
-TURN_S = 0.002
+TURN_S = 0.01
 """Pause between two turns of the thread, in which the trainer may take a batch."""
 FILE = "buffer.sqlite"
 CAPACITY = 4
@@ -106,7 +106,7 @@ class Rollouts:
 
     def _make_coordinator(self) -> Coordinator:
         wanted = {one.number for one in self.buffer.open.values() if one.state.value == "admitted"}
-        wanted |= set(self.buffer.judged_in(self.buffer.taken + 1))
+        wanted |= set(self.buffer.ended_in(self.buffer.taken + 1))
         rules = Rules(
             draw=self._prompts.draw,
             row=self._prompts.row_of,
@@ -139,7 +139,7 @@ class Rollouts:
 
     def _replay(self, step: int) -> Collected:
         figures = self._replays.pop(step)
-        train, every = self.buffer.trained_in(step), self.buffer.judged_in(step)
+        train, every = self.buffer.trained_in(step), self.buffer.ended_in(step)
         groups = {number: self._restored(number) for number in {*train, *every}}
         return Collected(
             [groups[number] for number in train], [groups[number] for number in every], figures,

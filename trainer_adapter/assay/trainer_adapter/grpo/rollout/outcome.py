@@ -20,7 +20,7 @@ Gate = Callable[[Group], Reason | None]
 
 @dataclass
 class Collected:
-    """The rollouts of a step on this rank: those that `train`, and `every` group that was judged or dropped meanwhile.
+    """The rollouts of a step on this rank: the groups that `train`, and `every` group that ended since the last step.
 
     `figures`: what the buffer stores with the batch, and a replay repeats. `cursor`: the next draw. The times and
     `latencies_s` are those of this process; a replay has none.

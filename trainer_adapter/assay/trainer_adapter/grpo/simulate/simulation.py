@@ -18,7 +18,7 @@ from assay.trainer_adapter.grpo.simulate.figures import Figures
 from assay.trainer_adapter.grpo.simulate.pool import SimulatedPool
 from assay.trainer_adapter.grpo.simulate.rollouts import Draws, SimulatedGroup, SimulatedVerdicts
 
-FINEST_S = 0.002
+FINEST_S = 0.01
 """The coordinator takes its turns at least so far apart, as `Rollouts` does."""
 TURNS = 100
 """Turns of the coordinator in the time of one mean sample, where that is longer."""
