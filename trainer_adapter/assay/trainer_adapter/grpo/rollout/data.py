@@ -1,11 +1,10 @@
-"""Rows and prompts: JSON lines in, token ids out, in an order that is a function of the seed alone.
+"""Prompts: rows in, token ids out, in an order that is a function of the seed alone.
 
 Draw d of a run is a fixed row, so that the number of draws is all the state that resuming needs.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 
 from assay.client import ConfigurationError
 from assay.client.templates import Fill, RowFault, template
+from assay.trainer_adapter.grpo.rollout.rows import read_rows
 from assay.trainer_adapter.grpo.run.config import Data
 
 EPOCHS_KEPT = 3
@@ -74,30 +74,12 @@ class Prompts:
         return self._orders[epoch][place]
 
 
-def read_rows(path: str | Path) -> list[dict[str, Any]]:
-    """Return the rows of a JSON lines file. Raises ConfigurationError naming the line."""
-    rows, number = [], 0
-    try:
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                number += 1
-                if line.strip():
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise ValueError("not an object")
-                    rows.append(row)
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise ConfigurationError(f"{path}: line {number} is not a JSON object") from None
-    return rows
-
-
-def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> Prompts:
+def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int, split: str | None = None) -> Prompts:
     """Return the prompt of every row; prompts over `max_prompt_tokens` and rows without one are left out and counted.
 
     A row has no prompt if its template cannot be filled, if the text is not Unicode (a lone surrogate), or if it has no
-    token, as a completion's first token is predicted from the prompt's last. Raises ConfigurationError.
+    token, as a completion's first token is predicted from the prompt's last. `split`: of a data set that has several;
+    default: `data.split`. Raises ConfigurationError.
     """
     fill = template(data.prompt)
     if data.chat and not getattr(tokenizer, "chat_template", None):
@@ -105,7 +87,7 @@ def load_prompts(path: str | Path, data: Data, tokenizer: Any, *, seed: int) -> 
             "data.chat: the tokenizer has no chat template; chat = false takes the prompt as it is"
         )
     prompts, skipped, faults = [], 0, 0
-    for row in read_rows(path):
+    for row in read_rows(path, split=split or data.split, subset=data.subset):
         prompt = _prompt(row, fill, data, tokenizer)
         if prompt is None:
             faults += 1

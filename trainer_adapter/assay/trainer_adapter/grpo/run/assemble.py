@@ -59,7 +59,7 @@ def make_evaluator(
     """
     if not run.eval.every or run.data.eval is None:
         return None
-    held_out = load_prompts(run.data.eval, run.data, policy.tokenizer, seed=run.seed)
+    held_out = load_prompts(run.data.eval, run.data, policy.tokenizer, seed=run.seed, split=run.data.eval_split)
     current = run.generator.kind == "local" or run.generator.sync != "none"
     chosen = generator if current else LocalGenerator(policy, batch=run.generator.batch)
     return Evaluator(run, held_out, chosen, scorer, ranks)

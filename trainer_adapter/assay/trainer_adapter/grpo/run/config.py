@@ -49,10 +49,16 @@ class Model(Section):
 
 
 class Data(Section):
-    """Rows as JSON lines; `prompt` is a template of their columns."""
+    """Rows; `prompt` is a template of their columns.
+
+    `train` and `eval` are files (JSON lines, Parquet), folders of `datasets.save_to_disk`, or names of the hub.
+    """
 
     train: str
     eval: str | None = None
+    split: str = Field("train", description="Of `train`, where that has several.")
+    eval_split: str = Field("test", description="Of `eval`, where that has several.")
+    subset: str | None = Field(None, description="Configuration of a data set of the hub.")
     prompt: str = "{prompt}"
     system: str | None = None
     chat: bool = True
