@@ -271,6 +271,14 @@ class Checkpoint(Section):
     keep: int = Field(2, ge=1)
 
 
+class Tracking(Section):
+    """Where the figures are shown, besides `metrics.jsonl` and the report. See docs/train.md."""
+
+    kind: list[Literal["tensorboard", "trackio", "wandb"]] = Field(["tensorboard"])
+    project: str = "assay"
+    name: str | None = Field(None, description="Of the run. Default: the run's, and eight characters.")
+
+
 class Prepare(Section):
     """What a bundled recipe prepares before it trains: a model, rows."""
 
@@ -299,6 +307,7 @@ class Run(Section):
     optimizer: Optimizer = Optimizer()
     eval: Eval = Eval()
     checkpoint: Checkpoint = Checkpoint()
+    tracking: Tracking = Tracking()
     simulate: Simulate = Simulate()
 
     @model_validator(mode="after")

@@ -7,6 +7,12 @@ import json
 
 from assay.trainer_adapter.grpo.run.config import Run
 
+OTHER = (
+    "checkpoint", "prepare", "simulate", "tracking", "threads", "samples_kept", "max_ungraded_steps",
+    "max_low_ess_steps",
+)  # fmt: skip
+"""Keys that do not change the numbers."""
+
 
 def public(run: Run) -> str:
     """Return the configuration as JSON, without API keys."""
@@ -20,8 +26,8 @@ def fingerprint(run: Run) -> str:
     """Return a digest of the configuration that a resumed run must share with its checkpoint.
 
     Excluded is what does not change the numbers: paths, URLs, API keys, timeouts, the outage policy, the device,
-    threads, bounds that only end a run, and the tables `checkpoint`, `prepare` and `simulate`. So is the number of
-    steps, unless the learning rate depends on it: a finished run can be extended.
+    threads, bounds that only end a run, and the tables `checkpoint`, `prepare`, `simulate` and `tracking`. So is the
+    number of steps, unless the learning rate depends on it: a finished run can be extended.
     """
     table = run.model_dump(mode="json")
     if run.optimizer.schedule == "constant":
@@ -35,14 +41,6 @@ def fingerprint(run: Run) -> str:
     }.items():  # fmt: skip
         for name in names:
             table[section].pop(name)
-    for name in (
-        "checkpoint",
-        "prepare",
-        "simulate",
-        "threads",
-        "samples_kept",
-        "max_ungraded_steps",
-        "max_low_ess_steps",
-    ):
+    for name in OTHER:
         table.pop(name)
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -43,6 +43,7 @@ from assay.trainer_adapter.grpo.run.records import (
     rollout_lines,
 )  # fmt: skip
 from assay.trainer_adapter.grpo.run.report import write_report
+from assay.trainer_adapter.grpo.run.tracking import Trackers
 from assay.trainer_adapter.grpo.run.update import Learner, Updated, learning_rate
 from assay.trainer_adapter.grpo.run.watch import Watch
 from assay.trainer_adapter.missing import Ungraded
@@ -79,7 +80,9 @@ class Training:
         self._ungraded = 0
         self._low_ess = 0
         self._watch = Watch(steps=run.steps, name=run.name, quiet=quiet or not self._ranks.first)
-        self._records = Records(out, after=self._position.step or -1) if self._ranks.first else None
+        after = self._position.step or -1
+        self._records = Records(out, after=after) if self._ranks.first else None
+        self._trackers = Trackers(run, out, after=after, note=self._watch.note) if self._ranks.first else None
         if train.skipped:
             self._watch.note(
                 f"{train.skipped} prompts are longer than {run.data.max_prompt_tokens} tokens and left out"
@@ -152,8 +155,8 @@ class Training:
         finally:
             self._watch.close()
             self.rollouts.close(ended=ended)
-            if self._records is not None:
-                self._records.close()
+            if self._trackers is not None:
+                self._trackers.close()
         return self.out
 
     def _step(self, step: int) -> None:
@@ -208,6 +211,8 @@ class Training:
             self._since.append(line["reward_mean"])
         if self._records is not None:
             self._records.step(line, rollout_lines(step, done.every, self.run.samples_kept))
+        if self._trackers is not None:
+            self._trackers.log("train", line)
         self._watch.step(line)
         self._stop_off_policy(line["ess_token"])
 
@@ -235,6 +240,8 @@ class Training:
         alarm = line["alarm"] = self._update_alarm(line)
         if self._records is not None:
             self._records.evaluation(line)
+        if self._trackers is not None:
+            self._trackers.log("eval", line)
         self._watch.evaluation(line)
         if alarm:
             self._watch.note(f"ALARM at step {step}: reward rises while {self._judged} falls; the reward may be gamed")

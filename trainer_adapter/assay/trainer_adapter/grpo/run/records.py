@@ -1,4 +1,4 @@
-"""Records of a step: a line of `metrics.jsonl` and `evals.jsonl`, some of `rollouts.jsonl`, and TensorBoard.
+"""Records of a step: a line of `metrics.jsonl` and `evals.jsonl`, and some of `rollouts.jsonl`.
 
 Names that end in `_s`, `_ms` or `_per_s` are times; all others are the same in a rerun and after a resume.
 `reward_mean` is over every completion with a verdict that was drawn, before dynamic sampling chose among groups.
@@ -163,31 +163,18 @@ class Records:
 
     def __init__(self, out: Path, *, after: int) -> None:
         """`after`: the step that the run continues from; later lines are dropped."""
-        from torch.utils.tensorboard import SummaryWriter
-
         self._out = out
         for name in (METRICS, EVALS, ROLLOUTS):
             _cut(out / name, after)
-        self._board = SummaryWriter(str(out / "tensorboard"), purge_step=after + 1)
 
     def step(self, line: Mapping[str, Any], rollouts: Sequence[Mapping[str, Any]]) -> None:
         """Write the line of a step, and its rollouts."""
         _append(self._out / METRICS, [line])
         _append(self._out / ROLLOUTS, rollouts)
-        for name, value in line.items():
-            if isinstance(value, int | float) and name != "step":
-                self._board.add_scalar(f"train/{name}", value, line["step"])
 
     def evaluation(self, line: Mapping[str, Any]) -> None:
         """Write the line of an evaluation."""
         _append(self._out / EVALS, [line])
-        for name, value in line.items():
-            if isinstance(value, int | float) and name != "step":
-                self._board.add_scalar(f"eval/{name}", value, line["step"])
-
-    def close(self) -> None:
-        """Flush and close the files."""
-        self._board.close()
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
