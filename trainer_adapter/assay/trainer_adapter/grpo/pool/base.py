@@ -44,6 +44,8 @@ class Pool(Protocol):
 
     tokens: int
     """Tokens sampled so far."""
+    restarts: int
+    """Workers that were lost and replaced so far."""
 
     def offers(self) -> Sequence[Offer]:
         """Return the workers that can start groups, the one with most room first."""

@@ -45,6 +45,7 @@ class InlinePool:
         self._version = 0
         self._queued: dict[int, Draw] = {}
         self.timings = Timings()
+        self.restarts = 0
         self.tokens = 0
         """Tokens sampled so far for training: the evaluation uses the same generator."""
 

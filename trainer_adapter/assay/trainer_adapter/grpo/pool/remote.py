@@ -81,6 +81,7 @@ class ServerPool:
         self._published: int | None = None
         self._fault, self._fault_since = "", 0.0
         self.tokens = 0
+        self.restarts = 0
         self.timings = Timings()
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from assay.trainer_adapter.grpo.rollout.outcome import Collected
 from assay.trainer_adapter.grpo.run.records import share
 
+STATE = ("publication", "buffer_", "dropped_", "pool_")
+"""Figures of buffer and pool when a batch was taken; dropped groups, restarts and publications since the start."""
+
 
 def lags_of(done: Collected, step: int) -> dict[str, float | None]:
-    """Return mean and greatest data lag over the batch's tokens, and the publication lag; None where there is none."""
+    """Return mean and greatest data lag over the batch's tokens, None without one, and the state of buffer and pool."""
     spans = [span for group in done.train for sample in group.samples for span in sample.spans]
     tokens = sum(count for _, count in spans)
     total = sum((step - 1 - version) * count for version, count in spans)
     return {
         "data_lag_mean": share(total, tokens),
         "data_lag_max": max((step - 1 - version for version, _ in spans), default=None),
-        "publication_lag": done.figures.get("publication_lag"),
+        **{name: value for name, value in done.figures.items() if name.startswith(STATE)},
     }

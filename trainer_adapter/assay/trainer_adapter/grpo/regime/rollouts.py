@@ -100,6 +100,8 @@ class Rollouts:
         self._ended = False
         self._cancelled = self._tokens = 0
         self._collects = False
+        self._busy: list[float] = []
+        self._publications = 0
         self._measured = Measured()
         self._first = buffer.taken + 1
         self.coordinator = self._make_coordinator()
@@ -182,14 +184,38 @@ class Rollouts:
             "tokens": tokens - self._tokens,
             "cursor": self.buffer.next_number,
             "publication_lag": self.version - min(self.pool.held),
+            **self._state(),
         }
         self._cancelled, self._tokens = cancelled, tokens
         return self._figures
 
+    def _state(self) -> dict[str, float]:
+        """Return the state of buffer and pool, for the metrics."""
+        dropped = {
+            name.replace(":", "_"): count
+            for name, count in self.buffer.accounts().items()
+            if name.startswith("dropped")
+        }
+        busy, self._busy = self._busy, []
+        inline = self._run.regime.workers == 0 and self._run.generator.kind == "local"
+        return {
+            "buffer_admitted": self.buffer.admitted, "buffer_running": self.buffer.running, **dropped,
+            **({"pool_busy": sum(busy) / len(busy)} if busy and not inline else {}),
+            "pool_restarts": self.pool.restarts, "publications": self._publications,
+        }  # fmt: skip
+
+    def _pump(self, wait_s: float) -> None:
+        self.coordinator.pump(wait_s)
+        self._busy.append(self.pool.busy)
+
+    def _publish(self) -> None:
+        self.pool.publish(self.version)
+        self._publications += 1
+
     def _wait(self) -> None:
         """Pump, or let the thread pump, until something may have changed."""
         if self._thread is None:
-            self.coordinator.pump(WAIT_S)
+            self._pump(WAIT_S)
             return
         with self._lock:
             self._lock.wait(WAIT_S)
@@ -197,7 +223,7 @@ class Rollouts:
     def _publish_if_stuck(self) -> None:
         with self._lock:
             if self.coordinator.stuck() and min(self.pool.versions) < self.version:
-                self.pool.publish(self.version)
+                self._publish()
 
     def _pump_always(self) -> None:
         try:
@@ -205,7 +231,7 @@ class Rollouts:
                 with self._lock:
                     if self._ended:
                         return
-                    self.coordinator.pump(0.0)
+                    self._pump(0.0)
                     self._lock.notify_all()
                 time.sleep(TURN_S)
         except BaseException as error:
@@ -224,13 +250,13 @@ class Rollouts:
         with self._lock:
             self.version = step
             if step % self._run.regime.publish_every == 0 and step not in self._replays and not self._replays:
-                self.pool.publish(step)
+                self._publish()
 
     def publish_now(self) -> None:
         """Publish the trainer's weights where workers hold older ones."""
         with self._lock:
             if min(self.pool.versions) < self.version:
-                self.pool.publish(self.version)
+                self._publish()
 
     def write_timings(self, out: Path) -> None:
         """Write what generation and verdicts took so far into the folder of the run."""

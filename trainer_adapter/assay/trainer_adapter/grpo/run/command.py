@@ -18,7 +18,7 @@ import tomllib
 import typer
 
 from assay.client import ConfigurationError
-from assay.trainer_adapter.grpo.run.config import Run, load
+from assay.trainer_adapter.grpo.run.config import RegimeKind, Run, load
 
 RECIPES = "assay.trainer_adapter.grpo.recipes"
 PLACEHOLDER = "prepared"
@@ -30,6 +30,7 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     resume: Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out.")] = False,
     server: Annotated[list[str] | None, typer.Option(help="URL of Assay. Default: the file's.")] = None,
+    regime: Annotated[RegimeKind | None, typer.Option(help="sync, async or fully_async. Default: the file's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Default: the file's.")] = None,
     steps: Annotated[int | None, typer.Option(help="Default: the file's.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, as TOML.")] = None,
@@ -37,7 +38,8 @@ def train(
     quiet: Annotated[bool, typer.Option(help="No progress.")] = False,
 ) -> None:
     """Train a model by GRPO on rewards from Assay."""
-    overrides = list(set_ or [])
+    overrides = [f"regime.kind={regime}"] if regime is not None else []
+    overrides += set_ or []
     overrides += [f"seed={seed}"] if seed is not None else []
     overrides += [f"steps={steps}"] if steps is not None else []
     overrides += [f"reward.url={server if len(server) > 1 else repr(server[0])}"] if server else []

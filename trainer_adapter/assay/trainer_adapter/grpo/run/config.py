@@ -310,6 +310,17 @@ class Run(Section):
     tracking: Tracking = Tracking()
     simulate: Simulate = Simulate()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _correct_lag(cls, table: Any) -> Any:
+        """Correct for the lag of samples unless the file says not to: without, a lag of 1 undoes the training."""
+        if not isinstance(table, Mapping):
+            return table
+        regime, algorithm = table.get("regime") or {}, table.get("algorithm") or {}
+        if not (isinstance(regime, Mapping) and isinstance(algorithm, Mapping)) or regime.get("kind", "sync") == "sync":
+            return table
+        return {**table, "algorithm": {"correction": "token_truncate", **algorithm}}
+
     @model_validator(mode="after")
     def _together(self) -> Run:
         preset = self.algorithm.preset()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.buffer import Reason
 from assay.trainer_adapter.grpo.run.records import EVALS, METRICS, ROLLOUTS, read_lines
 from assay.viewer.charts import Points
 from assay.viewer.page import Page, Preformatted
@@ -26,6 +27,11 @@ CHARTS: Sequence[tuple[str, Sequence[str]]] = (
     ("Effective sample size", ("ess_token", "ess_sequence")),
     ("Clipped, work saved", ("clipped", "work_saved")),
     ("Gradient norm", ("grad_norm",)),
+    ("Data lag and publication lag, versions", ("data_lag_mean", "data_lag_max", "publication_lag")),
+    ("Groups in the buffer when a batch is taken", ("buffer_admitted", "buffer_running")),
+    ("Groups dropped so far", tuple(f"dropped_{reason.value}" for reason in Reason)),
+    ("Share of the pool's slots that sample", ("pool_busy",)),
+    ("Publications and restarts of workers so far", ("publications", "pool_restarts")),
     ("Seconds a step", ("generate_s", "verify_wait_s", "update_s")),
 )
 SHOWN_STEPS = 12
@@ -51,7 +57,8 @@ def page(settings: Mapping[str, Any], metrics: Lines, evals: Lines, rollouts: Li
     report.lines("Held-out", _series(evals, _passes(evals)))
     report.heading("The run")
     for title, names in CHARTS:
-        report.lines(title, _series(metrics, names))
+        if series := {name: points for name, points in _series(metrics, names).items() if points}:
+            report.lines(title, series)
     report.heading("Distributions")
     for title, counts in _distributions(metrics):
         report.columns(title, counts)

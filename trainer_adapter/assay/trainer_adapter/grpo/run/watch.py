@@ -18,6 +18,7 @@ SHOWN = (
     ("KL to rollout", "kl_rollout", "{:.2e}"),
     ("ESS token", "ess_token", "{:.3f}"), ("ESS sequence", "ess_sequence", "{:.3f}"),
     ("entropy", "entropy", "{:.3f}"), ("clipped", "clipped", "{:.1%}"), ("gradient norm", "grad_norm", "{:.3f}"),
+    ("data lag, at most", "data_lag_max", "{:.0f} versions"), ("publication lag", "publication_lag", "{:.0f} versions"),
     ("no verdict", "ungraded", "{:.1%}"), ("work saved", "work_saved", "{:.0%}"),
     ("generated", "tokens_per_s", "{:,.0f} tokens/s"), ("verifier latency", "verify_p50_ms", "{:,.0f} ms"),
 )  # fmt: skip
