@@ -25,9 +25,11 @@ test-packages: setup   ## tests that need pip installs: the base wheel, package 
 	@tools/setup.sh gym
 	$(BIN)/python -m pytest -q -m packages
 
-soak: setup       ## long tests: all rows, a thousand hostile runs
+soak: setup       ## long tests: all rows, a thousand hostile runs, twenty kills of a training run
 	ASSAY_DIFFERENTIAL_STRIDE=1 ASSAY_HOSTILE_RUNS=1000 ASSAY_ADAPTER_ROWS=100000 $(BIN)/python -m pytest -q \
 	  --timeout 3600 tests/verifiers/code tests/sandbox tests/service/engine tests/datasets
+	@tools/setup.sh train-dev .venv-train
+	ASSAY_KILLS=20 $(TRAIN) -m pytest -q tests/grpo/test_regime_faults.py
 
 lint: setup       ## style, types, import rules
 	$(BIN)/ruff check .

@@ -14,7 +14,8 @@ from assay.trainer_adapter.grpo.rollout.data import Draw, load_prompts
 from assay.trainer_adapter.grpo.rollout.generate import LocalGenerator
 from assay.trainer_adapter.grpo.rollout.samples import Sample
 from assay.trainer_adapter.grpo.rollout.sequence import Sampling
-from assay.trainer_adapter.grpo.rollout.servers import SYNCS, ServerGenerator, _filled
+from assay.trainer_adapter.grpo.rollout.server_api import SYNCS, filled
+from assay.trainer_adapter.grpo.rollout.servers import ServerGenerator
 from assay.trainer_adapter.grpo.run.config import Data, GeneratorSettings, Lora
 from assay.trainer_adapter.grpo.run.loop import OffPolicy, Training
 from assay.trainer_adapter.grpo.run.records import read_lines
@@ -46,7 +47,7 @@ def test_a_thinking_budget_that_never_applies_is_refused(budget: int, paths: dic
 
 def test_vllm_reloads_the_weights_of_the_version_and_not_those_it_started_with() -> None:
     calls, _ = SYNCS["vllm_reload"]
-    posted = [(path, _filled(body, {"path": "/w/version-3", "version": "3"})) for path, body in calls]
+    posted = [(path, filled(body, {"path": "/w/version-3", "version": "3"})) for path, body in calls]
     reload = {"method": "reload_weights", "kwargs": {"weights_path": "/w/version-3"}}
     assert posted == [("/collective_rpc", reload), ("/reset_prefix_cache", {})]
 

@@ -19,6 +19,7 @@ ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_SERVER_DEV_MODE": "1",  # /collective_rpc
+    "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # /v1/load_lora_adapter
     "VLLM_NO_USAGE_STATS": "1",
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -26,6 +27,7 @@ ENVIRONMENT = {
 OPTIONS = (
     "--served-model-name", "policy", "--dtype", "float32", "--enforce-eager", "--max-model-len", "64",
     "--max-num-seqs", "32", "--generation-config", "vllm", "--logprobs-mode", "processed_logprobs",
+    "--enable-lora", "--max-lora-rank", "8", "--max-cpu-loras", "8",
 )  # fmt: skip
 
 
@@ -70,9 +72,9 @@ class Vllm:
             self._process.wait()
             self._process = None
 
-    def prompt_logprobs(self, ids: Sequence[int]) -> list[float]:
+    def prompt_logprobs(self, ids: Sequence[int], *, model: str = "policy") -> list[float]:
         """Return the server's own log-prob of every token of `ids` but the first."""
-        body: dict[str, Any] = {"model": "policy", "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
+        body: dict[str, Any] = {"model": model, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}
         answer = httpx.post(f"{self.url}/v1/completions", json=body, timeout=60.0).raise_for_status().json()
         found = answer["choices"][0]["prompt_logprobs"]
         return [float(entry[str(one)]["logprob"]) for entry, one in zip(found[1:], ids[1:], strict=True)]

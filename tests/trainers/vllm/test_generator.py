@@ -83,7 +83,7 @@ def test_the_servers_weights_change_with_every_update_and_its_log_probs_follow(
     seen = training.watch(server)
     training.train()
     lines = read_lines(tmp_path / "metrics.jsonl")
-    assert len(seen) == STEPS and all(line["updates"] >= 1 for line in lines)
+    assert len(seen) == STEPS + 1 and all(line["updates"] >= 1 for line in lines)
     moved = [max(abs(a - b) for a, b in zip(one, other, strict=True)) for one, other in itertools.pairwise(seen)]
     assert all(change > 1e-3 for change in moved)
     assert all(line["ess_token"] > 0.999 and line["kl_rollout"] < 1e-5 for line in lines)

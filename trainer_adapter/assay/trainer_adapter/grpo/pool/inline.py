@@ -40,9 +40,10 @@ class Generator(Protocol):
 class InlinePool:
     """One worker in this process."""
 
-    def __init__(self, generator: Generator, how: Sampling) -> None:
+    def __init__(self, generator: Generator, how: Sampling, *, version: int = 0) -> None:
+        """`version`: that the generator holds; -1: weights that are not the trainer's."""
         self._generator, self._how = generator, how
-        self._version = 0
+        self._version = version
         self._queued: dict[int, Draw] = {}
         self.timings = Timings()
         self.restarts = 0

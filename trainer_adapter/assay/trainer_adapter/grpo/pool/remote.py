@@ -43,17 +43,19 @@ PAUSE_S = 1.0
 
 @dataclass
 class _Server:
-    """One server. `open`: the tasks of each group. `version`: of the weights that it holds. `due`: newer ones, which it
-    is not told yet. `restored`: it has not failed since it loaded weights; a restarted server holds others.
+    """One server.
+
+    `open`: the tasks of each group. `version`: of the weights that it holds; -1: those of its start, or of a run
+    before. `due`: newer ones, which it is not told yet. `restored`: it has loaded weights and not failed since.
     """
 
     place: int
     client: ServerClient
     http: httpx.AsyncClient
-    version: int = 0
+    version: int = -1
     due: int | None = None
     loading: bool = False
-    restored: bool = True
+    restored: bool = False
     down_until: float = 0.0
     open: dict[int, set[asyncio.Task[None]]] = field(default_factory=dict)
 

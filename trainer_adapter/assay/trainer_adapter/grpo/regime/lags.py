@@ -11,7 +11,7 @@ from assay.trainer_adapter.grpo.rollout.outcome import Collected
 from assay.trainer_adapter.grpo.run.records import share
 
 STATE = ("publication", "buffer_", "dropped_", "pool_")
-"""Figures of buffer and pool when a batch was taken; dropped groups, restarts and publications since the start."""
+"""Figures of buffer and pool when a batch was taken: drops since the run began, other counts since the last batch."""
 
 
 def lags_of(done: Collected, step: int) -> dict[str, float | None]:

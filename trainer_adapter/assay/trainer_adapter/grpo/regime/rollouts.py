@@ -102,6 +102,7 @@ class Rollouts:
         self._collects = False
         self._busy: list[float] = []
         self._publications = 0
+        self._counted: dict[str, int] = {}
         self._measured = Measured()
         self._first = buffer.taken + 1
         self.coordinator = self._make_coordinator()
@@ -201,8 +202,15 @@ class Rollouts:
         return {
             "buffer_admitted": self.buffer.admitted, "buffer_running": self.buffer.running, **dropped,
             **({"pool_busy": sum(busy) / len(busy)} if busy and not inline else {}),
-            "pool_restarts": self.pool.restarts, "publications": self._publications,
+            **self._since_last(),
         }  # fmt: skip
+
+    def _since_last(self) -> dict[str, float]:
+        """Return the publications and restarts since the last batch."""
+        counts = {"publications": self._publications, "pool_restarts": self.pool.restarts}
+        found = {name: count - self._counted.get(name, 0) for name, count in counts.items()}
+        self._counted = counts
+        return dict(found)
 
     def _pump(self, wait_s: float) -> None:
         self.coordinator.pump(wait_s)
@@ -252,11 +260,14 @@ class Rollouts:
             if step % self._run.regime.publish_every == 0 and step not in self._replays and not self._replays:
                 self._publish()
 
-    def publish_now(self) -> None:
-        """Publish the trainer's weights where workers hold older ones."""
+    def publish_now(self, *, wait: bool = False) -> None:
+        """Publish the trainer's weights where workers hold older ones. `wait`: until all have loaded them."""
         with self._lock:
             if min(self.pool.versions) < self.version:
                 self._publish()
+        while wait and min(self.pool.held) < self.version:
+            self._raise_failure()
+            self._wait()
 
     def write_timings(self, out: Path) -> None:
         """Write what generation and verdicts took so far into the folder of the run."""

@@ -89,13 +89,19 @@ SYNCS: Mapping[str, tuple[Sequence[Call], str | None]] = {
         None,
     ),
     "vllm_lora": (
-        (("/v1/load_lora_adapter", {"lora_name": "policy-{version}", "lora_path": "{path}"}),), "policy-{version}",
+        (
+            (
+                "/v1/load_lora_adapter",
+                {"lora_name": "policy-{version}", "lora_path": "{path}", "load_inplace": True},
+            ),
+        ),
+        "policy-{version}",
     ),
 }  # fmt: skip
 """Requests that are posted after a step, and the model's name from then on. `{path}`: the folder of the weights.
 
 vLLM's `reload_weights` needs the path: without one it reads again what it started with. `/collective_rpc` needs
-`VLLM_SERVER_DEV_MODE=1`.
+`VLLM_SERVER_DEV_MODE=1`. Without `load_inplace`, a name that an earlier run has loaded is refused.
 """
 
 
@@ -113,6 +119,8 @@ def filled(value: Any, names: Mapping[str, str]) -> Any:
     """Return a body with its placeholders replaced, in nested objects too."""
     if isinstance(value, Mapping):
         return {key: filled(member, names) for key, member in value.items()}
+    if not isinstance(value, str):
+        return value
     for name, text in names.items():
         value = value.replace(f"{{{name}}}", text)
     return value

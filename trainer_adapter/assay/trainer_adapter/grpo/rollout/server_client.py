@@ -105,11 +105,11 @@ class ServerClient:
         path, body = call_of(self.settings.kind, ask)
         answer = await self.post(http, path, body)
         try:
-            return piece_of(self.settings.kind, answer, self._tokenizer)
+            return piece_of(self.settings.kind, answer.json(), self._tokenizer)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise GeneratorFailed(f"{path}: an answer without {error}") from error
 
-    async def post(self, http: httpx.AsyncClient, path: str, body: dict[str, Any]) -> Any:
+    async def post(self, http: httpx.AsyncClient, path: str, body: dict[str, Any]) -> httpx.Response:
         """Return the answer; retry outages and 5xx with exponential back-off. Raises `GeneratorFailed`."""
         for tries in range(self._tries):
             try:
@@ -124,7 +124,7 @@ class ServerClient:
             await asyncio.sleep(0.2 * 4**tries)
         if answer.status_code != 200:
             raise GeneratorRefused(f"{self.url}{path}: refused with status {answer.status_code}")
-        return answer.json() if answer.content else {}
+        return answer
 
     async def load(self, http: httpx.AsyncClient, path: Path, version: int) -> None:
         """Tell the server to load the weights in a folder. Raises `GeneratorFailed`."""

@@ -47,7 +47,7 @@ def make_pool(run: Run, policy: Policy, out: Path, ranks: Ranks, generator: Gene
         from assay.trainer_adapter.grpo.pool.remote import ServerPool
 
         return ServerPool(run, policy, out / "generator", sampling_of(run))
-    return InlinePool(generator, sampling_of(run))
+    return InlinePool(generator, sampling_of(run), version=0 if run.generator.kind == "local" else -1)
 
 
 def make_evaluator(

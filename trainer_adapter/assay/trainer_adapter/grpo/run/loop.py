@@ -231,7 +231,7 @@ class Training:
         if self._evaluator is None:
             return
         if self.run.generator.kind != "local":
-            self.rollouts.publish_now()
+            self.rollouts.publish_now(wait=True)
         figures = self._evaluator.evaluate(step)
         ends = (self._since[:WINDOW], self._since[-WINDOW:])
         first, last = (sum(end) / len(end) if end else None for end in ends)

@@ -31,7 +31,7 @@ CHARTS: Sequence[tuple[str, Sequence[str]]] = (
     ("Groups in the buffer when a batch is taken", ("buffer_admitted", "buffer_running")),
     ("Groups dropped so far", tuple(f"dropped_{reason.value}" for reason in Reason)),
     ("Share of the pool's slots that sample", ("pool_busy",)),
-    ("Publications and restarts of workers so far", ("publications", "pool_restarts")),
+    ("Publications and restarts of workers, a step", ("publications", "pool_restarts")),
     ("Seconds a step", ("generate_s", "verify_wait_s", "update_s")),
 )
 SHOWN_STEPS = 12
