@@ -8,9 +8,15 @@ import json
 from assay.trainer_adapter.grpo.run.config import Run
 
 OTHER = (
-    "checkpoint", "prepare", "simulate", "tracking", "threads", "samples_kept", "max_ungraded_steps",
+    "checkpoint",
+    "prepare",
+    "simulate",
+    "tracking",
+    "threads",
+    "samples_kept",
+    "max_ungraded_steps",
     "max_low_ess_steps",
-)  # fmt: skip
+)
 """Keys that do not change the numbers."""
 
 
@@ -37,8 +43,9 @@ def fingerprint(run: Run) -> str:
     for section, names in {
         "reward": ("url", "api_key", "deadline_s", "options", "on_outage", "patience_s"),
         "generator": ("url", "api_key", "timeout_s"),
-        "model": ("path", "device"), "data": ("train", "eval"),
-    }.items():  # fmt: skip
+        "model": ("path", "device"),
+        "data": ("train", "eval"),
+    }.items():
         for name in names:
             table[section].pop(name)
     for name in OTHER:

@@ -57,9 +57,13 @@ class Trackio:
         import trackio
 
         self._run = trackio.init(
-            project=run.tracking.project, name=name, config=json.loads(public(run)), resume="allow", embed=False,
+            project=run.tracking.project,
+            name=name,
+            config=json.loads(public(run)),
+            resume="allow",
+            embed=False,
             space_id=os.environ.get("TRACKIO_SPACE_ID"),
-        )  # fmt: skip
+        )
 
     def log(self, figures: Mapping[str, float], step: int) -> None:
         """Add the figures."""
@@ -90,8 +94,10 @@ class WeightsAndBiases:
 
 
 KINDS: Mapping[str, tuple[Callable[..., Tracker], str]] = {
-    "tensorboard": (TensorBoard, "tensorboard"), "trackio": (Trackio, "trackio"), "wandb": (WeightsAndBiases, "wandb"),
-}  # fmt: skip
+    "tensorboard": (TensorBoard, "tensorboard"),
+    "trackio": (Trackio, "trackio"),
+    "wandb": (WeightsAndBiases, "wandb"),
+}
 """Trackers, and the package that each needs."""
 
 

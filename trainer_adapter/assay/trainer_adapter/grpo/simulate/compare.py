@@ -78,7 +78,13 @@ def answers(found: Sequence[Forecast]) -> list[str]:
 def as_json(found: Sequence[Forecast]) -> list[dict[str, Any]]:
     """Return the forecasts as JSON objects."""
     return [
-        {**asdict(one), "groups_per_s": one.groups_per_s, "pool_busy": one.pool_busy, "trainer_busy": one.trainer_busy,
-         "data_lag_mean": one.data_lag_mean, "data_lag_max": one.data_lag_max}
+        {
+            **asdict(one),
+            "groups_per_s": one.groups_per_s,
+            "pool_busy": one.pool_busy,
+            "trainer_busy": one.trainer_busy,
+            "data_lag_mean": one.data_lag_mean,
+            "data_lag_max": one.data_lag_max,
+        }
         for one in found
-    ]  # fmt: skip
+    ]

@@ -37,8 +37,18 @@ class Figures:
     zero_variance: float
 
 
-NEEDED = ("lengths", "verdict_s", "step_s", "sequence_s", "prefill_s", "load_s", "publish_s", "update_s",
-          "update_token_s", "zero_variance")  # fmt: skip
+NEEDED = (
+    "lengths",
+    "verdict_s",
+    "step_s",
+    "sequence_s",
+    "prefill_s",
+    "load_s",
+    "publish_s",
+    "update_s",
+    "update_token_s",
+    "zero_variance",
+)
 
 
 def figures_of(run: Run, measured: Path | None) -> Figures:
@@ -92,12 +102,15 @@ def _measured(out: Path, limit: int) -> dict[str, object]:
     return {
         "lengths": _recorded(lengths_of(out / BUFFER), limit),
         "verdict_s": lambda dice: dice.choice(latencies),
-        "step_s": step_s, "sequence_s": sequence_s,
+        "step_s": step_s,
+        "sequence_s": sequence_s,
         "prefill_s": pool.prefill.y / max(1.0, pool.prefill.x),
-        "load_s": pool.load.mean, "publish_s": publish_s,
-        "update_s": 0.0, "update_token_s": _update_token_s(lines, publish_s),
+        "load_s": pool.load.mean,
+        "publish_s": publish_s,
+        "update_s": 0.0,
+        "update_token_s": _update_token_s(lines, publish_s),
         "zero_variance": mean_of(lines, "zero_variance"),
-    }  # fmt: skip
+    }
 
 
 def _update_token_s(lines: Sequence[dict[str, float]], publish_s: float) -> float:

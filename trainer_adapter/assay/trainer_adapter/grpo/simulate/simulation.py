@@ -110,9 +110,12 @@ class Simulation:
         )
         self._resolution = _resolution(draws, figures, self._slots)
         rules = Rules(
-            draw=draws.draw, gate=draws.gate, stored=draws.stored,
-            capacity=capacity_of(run), deadline_s=run.regime.group_deadline_s,
-        )  # fmt: skip
+            draw=draws.draw,
+            gate=draws.gate,
+            stored=draws.stored,
+            capacity=capacity_of(run),
+            deadline_s=run.regime.group_deadline_s,
+        )
         verdicts = SimulatedVerdicts(run, figures, self.clock)
         self.coordinator = Coordinator(self.buffer, self.pool, verdicts, rules, clock=lambda: self.clock.now)
         self.version = 0
@@ -166,8 +169,10 @@ class Simulation:
             "data_lag_mean": sum(lag * count for lag, count in lags) / max(1, tokens),
             "data_lag_max": max((lag for lag, _ in lags), default=0),
             "publication_lag": self.version - min(self.pool.held),
-            "admitted": self.buffer.admitted, "running": self.buffer.running, "trained": len(groups),
-        }  # fmt: skip
+            "admitted": self.buffer.admitted,
+            "running": self.buffer.running,
+            "trained": len(groups),
+        }
         self._idle = False
         publishes = (self.version + 1) % self._run.regime.publish_every == 0
         seconds = self._figures.update_s + tokens * self._figures.update_token_s
