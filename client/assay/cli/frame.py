@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from assay.cli import access
 from assay.cli.errors import INTERRUPTED, UNFINISHED, UNUSABLE, Unusable
 from assay.cli.escape import one_line
 from assay.client.errors import AssayError, DeadlineExceeded, Overloaded, ServiceUnavailable
@@ -65,7 +66,10 @@ class Lazy(TyperCommand):
             app = typer.Typer(add_completion=False)
             app.command(self.name)(target)
             target = app
-        return typer.main.get_command(target)
+        command = typer.main.get_command(target)
+        if any(parameter.name == "server" for parameter in command.params):
+            command.params += access.options()
+        return command
 
 
 class Frame(TyperGroup):

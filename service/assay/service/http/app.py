@@ -23,6 +23,7 @@ from assay.service.replicas.share import Share
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
 from assay.service.shadow import Shadow
+from assay.service.tls import Tls
 
 
 def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
@@ -32,6 +33,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     shadow = None if settings.shadow is None else Shadow(settings.shadow)
     metrics = Metrics(engine, share, shadow)
     keys = KeyRing(settings)
+    tls = Tls.of(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -41,7 +43,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
         if settings.sandbox_backends:
             await engine.open_sandbox()
         async with share.running():
-            async with serving_grpc(app.state.front, keys, settings, leaving=app.state.leaving):
+            async with serving_grpc(app.state.front, keys, settings, tls=tls, leaving=app.state.leaving):
                 yield
             if shadow is not None:
                 await shadow.close()
@@ -50,6 +52,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
     app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
+    app.state.tls = tls
     app.state.leaving = asyncio.Event()
     """Set once no new requests are accepted."""
     app.state.shadow = shadow

@@ -30,6 +30,7 @@ from assay.service.http.problems import problem, problem_of
 from assay.service.rpc.requests import PbCodec, frame, frames, parsed
 from assay.service.rpc.results import response, result
 from assay.service.settings import Settings
+from assay.service.tls import Tls
 
 SERVICE = "assay.v1.Scorer"
 STATUSES = {
@@ -134,7 +135,12 @@ def _info(entry: Any) -> pb.VerifierInfo:
 
 @asynccontextmanager
 async def serving_grpc(
-    front: Front, keys: KeyRing, settings: Settings, *, leaving: asyncio.Event | None = None
+    front: Front,
+    keys: KeyRing,
+    settings: Settings,
+    *,
+    tls: Tls | None = None,
+    leaving: asyncio.Event | None = None,
 ) -> AsyncIterator[int | None]:
     """Serve gRPC inside the context if the settings name a port; yields the bound port. Raises `OSError`.
 
@@ -147,7 +153,8 @@ async def serving_grpc(
     server = make_server(front, keys, body_bytes=settings.limits.body_bytes, health=health)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     try:
-        port = server.add_insecure_port(f"{host}:{settings.grpc_port}")
+        address = f"{host}:{settings.grpc_port}"
+        port = server.add_secure_port(address, tls.credentials()) if tls else server.add_insecure_port(address)
     except RuntimeError:
         raise OSError(f"cannot listen for gRPC on port {settings.grpc_port}") from None
     await server.start()
