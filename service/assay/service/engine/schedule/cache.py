@@ -5,6 +5,8 @@ Only verdicts are kept: a `no_verdict` is never cached. Entries hold the lane's 
 
 from __future__ import annotations
 
+import threading
+from collections import Counter, OrderedDict
 from hashlib import sha256
 
 from cachetools import LRUCache
@@ -44,11 +46,18 @@ class VerdictCache:
 
 
 class ReferenceStore:
-    """Uploaded references, each visible to its owner only."""
+    """Uploaded references, each visible to its owner only. Safe to use from several threads.
+
+    What must go is the least recently used one of the owner that holds most: uploads of one never drop another's, as
+    long as that one holds less.
+    """
 
     def __init__(self, capacity_bytes: int, *, entry_bytes: int) -> None:
-        self._bodies: LRUCache[tuple[str, str], bytes] = LRUCache(capacity_bytes, getsizeof=len)
+        self._capacity = capacity_bytes
+        self._bodies: dict[str, OrderedDict[str, bytes]] = {}
+        self._held: Counter[str] = Counter()
         self._entry_bytes = min(entry_bytes, capacity_bytes)
+        self._lock = threading.Lock()
 
     def put(self, owner: str, digest: str, body: bytes) -> None:
         """Store a reference. Raises EnvelopeFault if it is too large or its SHA-256 is not `digest`."""
@@ -59,9 +68,24 @@ class ReferenceStore:
             raise EnvelopeFault(
                 ProblemCode.DIGEST_MISMATCH, "the body's SHA-256 is not the one in the path", field="sha256"
             )
-        self._bodies[owner, digest] = body
+        with self._lock:
+            own = self._bodies.setdefault(owner, OrderedDict())
+            self._held[owner] += len(body) - len(own.pop(digest, b""))
+            own[digest] = body
+            while self._held.total() > self._capacity:
+                self._drop_one(max(self._held, key=self._held.__getitem__))
+
+    def _drop_one(self, owner: str) -> None:
+        bodies = self._bodies[owner]
+        self._held[owner] -= len(bodies.popitem(last=False)[1])
+        if not bodies:
+            del self._bodies[owner], self._held[owner]
 
     def get(self, owner: str, digest: str) -> bytes | None:
         """Return a reference of an owner, or None."""
-        body: bytes | None = self._bodies.get((owner, digest))
-        return body
+        with self._lock:
+            own = self._bodies.get(owner)
+            if own is None or digest not in own:
+                return None
+            own.move_to_end(digest)
+            return own[digest]
