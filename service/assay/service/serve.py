@@ -15,6 +15,7 @@ import secrets
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,7 @@ from assay.service.compat.startup import check_protocols
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.http.app import create_app
-from assay.service.http.head_limit import BoundedHeads
+from assay.service.http.protocol import RESERVE, BoundedProtocol, Connections, raise_descriptor_limit
 from assay.service.settings import Settings, load
 from assay.service.tls import UnusableCertificate
 
@@ -100,6 +101,8 @@ async def _serve(settings: Settings) -> None:
         raise ConfigurationError(str(error)) from None
     listener = _listen(settings)
     await _start(engine, settings)
+    limit = raise_descriptor_limit()
+    connections = Connections(max(limit - RESERVE, limit // 2), read_s=settings.limits.read_s)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -108,7 +111,8 @@ async def _serve(settings: Settings) -> None:
         lifespan="on",
         timeout_graceful_shutdown=math.ceil(settings.drain_s + ANSWER_S),
         timeout_keep_alive=KEEP_ALIVE_S,
-        http=BoundedHeads,
+        http=partial(BoundedProtocol, open_connections=connections),  # type: ignore[arg-type]
+        ws="none",
     )
     config.load()
     if app.state.tls is not None:

@@ -48,6 +48,12 @@ class LimitSettings(BaseModel):
     timeout_s: float = Field(_DEFAULTS.timeout_s, gt=0, description="Ceiling of `options.timeout_s`.")
     cpu_s: float = Field(_DEFAULTS.cpu_s, gt=0, description="Ceiling of `options.cpu_s`.")
     uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Maximum size of all uploaded references.")
+    inflight_bytes: int = Field(
+        _DEFAULTS.inflight_bytes, gt=0, description="Maximum size of all bodies in flight; beyond it 429."
+    )
+    read_s: float = Field(
+        _DEFAULTS.read_s, gt=0, description="Seconds for a head or a body, and further ones for each 16 KiB."
+    )
 
 
 class Settings(BaseSettings):

@@ -34,6 +34,8 @@ class Limits:
     timeout_s: float = 120.0
     cpu_s: float = 60.0
     uploaded_bytes: int = 256 * MIB
+    inflight_bytes: int = 512 * MIB
+    read_s: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from assay.service.auth import KeyRing
 from assay.service.compat import add_protocols
 from assay.service.compat.startup import check_protocols
 from assay.service.engine.engine import Engine
+from assay.service.engine.schedule.shares import FairBudget
 from assay.service.front import Front
 from assay.service.http.guard import Guard
 from assay.service.http.handlers import add_handlers
@@ -34,6 +35,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     metrics = Metrics(engine, share, shadow)
     keys = KeyRing(settings)
     tls = Tls.of(settings)
+    budget = FairBudget(settings.limits.inflight_bytes)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -43,7 +45,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
         if settings.sandbox_backends:
             await engine.open_sandbox()
         async with share.running():
-            async with serving_grpc(app.state.front, keys, settings, tls=tls, leaving=app.state.leaving):
+            async with serving_grpc(app.state.front, keys, settings, tls=tls, budget=budget, leaving=app.state.leaving):
                 yield
             if shadow is not None:
                 await shadow.close()
@@ -53,6 +55,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
     app.state.keys = keys
     app.state.tls = tls
+    app.state.budget = budget
     app.state.leaving = asyncio.Event()
     """Set once no new requests are accepted."""
     app.state.shadow = shadow
@@ -62,6 +65,6 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
         app.include_router(shadow_routes(shadow))
     add_protocols(app, app.state.front, settings.wires)
     add_handlers(app)
-    app.add_middleware(Guard, settings=settings, keys=keys)
+    app.add_middleware(Guard, settings=settings, keys=keys, budget=budget)
     documented(app)
     return app
