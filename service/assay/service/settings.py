@@ -24,7 +24,7 @@ from pydantic_settings import (
 from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
 from assay.service.compat.settings import CompatSettings
-from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+from assay.service.engine.settings import EngineSettings, Limits, default_lanes, default_slots
 from assay.service.environments import Environments, recipes
 from assay.service.replicas.settings import QuotaSettings, RedisSettings
 from assay.service.shadow import ShadowSettings
@@ -93,7 +93,9 @@ class Settings(BaseSettings):
         ("nsjail",), description="Isolation backends that may be used, in order; empty: programs are never run."
     )
     sandbox_slots: int = Field(
-        default_factory=default_lanes, gt=0, description="Maximum number of concurrent programs."
+        default_factory=default_slots,
+        gt=0,
+        description="Maximum number of concurrent programs; by default no more than one for each GiB of memory.",
     )
     sandbox_environments: Environments = Field(
         {}, description="Packages that programs may import, by name: `{requirements, preload}`; see sandbox.md."
