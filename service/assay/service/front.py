@@ -23,6 +23,8 @@ from assay.service.engine.render import (
     result_frame,
 )
 from assay.service.engine.schedule.tickets import Submission
+from assay.service.offload.orders import Encoding
+from assay.service.offload.readers import OFFLOAD_BYTES, Readers
 
 if TYPE_CHECKING:
     from assay.service.replicas.share import Share
@@ -36,12 +38,14 @@ Observe = Callable[[list[ResultFrame]], None]
 class Front:
     """The engine with bytes in and bytes out.
 
-    `observe` gets every returned result, for metrics. `share` is the shared state of replicas, if there is one.
+    `observe` gets every returned result, for metrics. `share` is the shared state of replicas, if there is one;
+    `readers` read large bodies outside this process.
     """
 
     engine: Engine
     observe: Observe | None = None
     share: Share | None = None
+    readers: Readers | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
         """Score a JSON ScoreRequest and return a JSON ScoreResponse.
@@ -95,16 +99,25 @@ class Front:
         return frames
 
     async def submit_body(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
-        """Submit a ScoreRequest in JSON or msgpack. Raises `EngineError`."""
+        """Submit a ScoreRequest in JSON or msgpack; a large one is read outside this process. Raises `EngineError`."""
         intake = self.engine.intake
         read = intake.read_msgpack if packed else intake.read_json
-        return await self.submit_batch(lambda: read(body, owner=owner), owner=owner)
+        encoding = Encoding.MSGPACK if packed else Encoding.JSON
+        return await self.submit_batch(encoding, body, lambda: read(body, owner=owner), owner=owner)
 
-    async def submit_batch(self, read: Callable[[], Batch], *, owner: str) -> Submission:
-        """Submit the batch that `read` returns; `read` may be called twice. Raises `EngineError`."""
+    async def submit_batch(
+        self, encoding: Encoding, body: bytes, read: Callable[[], Batch], *, owner: str, left_s: float | None = None
+    ) -> Submission:
+        """Submit the batch that `read` returns here, or a reader process for a large body. Raises `EngineError`."""
+
+        async def batch() -> Batch:
+            if self.readers is None or len(body) < OFFLOAD_BYTES:
+                return read()
+            return await self.readers.read(encoding, body, owner=owner, left_s=left_s)
+
         if self.share is None:
-            return self.engine.submit(read())
-        return await self.share.submit(await self.share.read(read, owner))
+            return self.engine.submit(await batch())
+        return await self.share.submit(await self.share.read(batch, owner))
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
         """Yield NDJSON: each result as it is ready, groups together, then the `done` line."""

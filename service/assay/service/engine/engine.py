@@ -164,8 +164,9 @@ class Engine:
     def key(self, work: Work) -> bytes:
         """Return the item key of a work item; that of a sandboxed verifier changes with the sandbox."""
         changing = work.facts.repeatable and (work.facts.sandboxed or work.facts.may_sandbox)
-        if not work.key or changing:
-            work.key = item_key(work, fingerprint=self.sandbox.fingerprint)
+        if not work.key or (changing and work.fingerprint != self.sandbox.fingerprint):
+            work.fingerprint = self.sandbox.fingerprint
+            work.key = item_key(work, fingerprint=work.fingerprint)
         return work.key
 
     def knows(self, key: bytes) -> bool:

@@ -20,6 +20,7 @@ from assay.service.http.handlers import add_handlers
 from assay.service.http.openapi import documented
 from assay.service.http.routes import about_routes, score_routes, shadow_routes
 from assay.service.metrics import Metrics
+from assay.service.offload.readers import Readers
 from assay.service.replicas.share import Share
 from assay.service.rpc.server import serving_grpc
 from assay.service.settings import Settings
@@ -34,6 +35,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
     shadow = None if settings.shadow is None else Shadow(settings.shadow)
     metrics = Metrics(engine, share, shadow)
     keys = KeyRing(settings)
+    readers = Readers(engine)
     tls = Tls.of(settings)
     budget = FairBudget(settings.limits.inflight_bytes)
 
@@ -50,9 +52,12 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> FastAPI:
             if shadow is not None:
                 await shadow.close()
             await engine.close(drain_s=settings.drain_s)
+            readers.close()
 
     app = FastAPI(title="Assay", version=version("assay"), summary="Verdicts and rewards for RLVR.", lifespan=lifespan)
-    app.state.front = Front(engine=engine, observe=metrics.results, share=share if share.active else None)
+    app.state.front = Front(
+        engine=engine, observe=metrics.results, share=share if share.active else None, readers=readers
+    )
     app.state.keys = keys
     app.state.tls = tls
     app.state.budget = budget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from assay.service.engine.engine import Engine
@@ -46,16 +46,16 @@ class Share:
         self._references = SharedReferences(link, outbox, seal, prefix=redis.prefix, entry_bytes=limits.reference_bytes)
         self._use = SharedUse(self.quotas, link, seal, prefix=redis.prefix) if self.quotas is not None else None
 
-    async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
+    async def read(self, read: Callable[[], Awaitable[Batch]], owner: str) -> Batch:
         """Return a batch; references missing locally are first requested from Redis, once. Raises `EnvelopeFault`."""
-        batch = read()
+        batch = await read()
         missing = {entry.digest for entry in batch.entries if isinstance(entry, Refused) and entry.digest}
         if not missing or self.link is None:
             return batch
         found = await self._references.get(owner, missing)
         for digest, body in found.items():
             self._engine.references.put(owner, digest, body)
-        return read() if found else batch
+        return await read() if found else batch
 
     async def submit(self, batch: Batch) -> Submission:
         """Count the batch against its owner's quota, load verdicts of other replicas, and submit it.

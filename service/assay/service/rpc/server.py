@@ -23,14 +23,14 @@ from assay.contract.codes import ProblemCode
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.errors import EngineError
 from assay.service.engine.intake.frames import json_of
-from assay.service.engine.intake.work import Batch
 from assay.service.engine.schedule.shares import FairBudget
 from assay.service.engine.schedule.tickets import Submission
 from assay.service.front import Front
 from assay.service.http.bodies import NoRoom
 from assay.service.http.problems import problem, problem_of
+from assay.service.offload.orders import Encoding
 from assay.service.rpc.gate import Context, KeyGate, Messages, owner_of, refuse
-from assay.service.rpc.requests import PbCodec, frame, frames, parsed
+from assay.service.rpc.requests import batch_of
 from assay.service.rpc.results import response, result
 from assay.service.settings import Settings
 from assay.service.tls import Tls
@@ -83,16 +83,14 @@ class Scorer:
         return owner_of(self._keys, context.invocation_metadata())
 
     async def _submit(self, request: bytes, context: Context, owner: str) -> Submission:
-        message = parsed(request, most=self._front.engine.settings.limits.items)
-        return await self._front.submit_batch(lambda: self._batch(message, context, owner), owner=owner)
-
-    def _batch(self, request: pb.ScoreRequest, context: Context, owner: str) -> Batch:
-        defaults = frame(request.defaults) if request.HasField("defaults") else None
-        asked = request.deadline_s if request.HasField("deadline_s") else None
         left = context.time_remaining()
-        given = [seconds for seconds in (asked, left) if seconds is not None]
-        return self._front.engine.intake.read_frames(
-            frames(request), PbCodec(), defaults=defaults, owner=owner, deadline_s=min(given, default=None)
+        intake = self._front.engine.intake
+        return await self._front.submit_batch(
+            Encoding.PROTOBUF,
+            request,
+            lambda: batch_of(request, intake, owner=owner, left_s=left),
+            owner=owner,
+            left_s=left,
         )
 
 
