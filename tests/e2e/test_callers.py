@@ -3,9 +3,12 @@
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -184,3 +187,20 @@ async def test_messages_of_one_key_that_do_not_arrive_stop_no_other_key() -> Non
             for one in stuck[4:]:
                 one.cancel()
     assert codes == {grpc.StatusCode.DEADLINE_EXCEEDED}
+
+
+def test_the_command_line_invalidates_a_verdict(tmp_path: Path) -> None:
+    port, key = free_port(), tmp_path / "my.key"
+    key.write_text(KEYS[0])
+    with serving(port, **BASE), Client(f"http://127.0.0.1:{port}", api_key=KEYS[0]) as client:
+        url = ["--server", f"http://127.0.0.1:{port}", "--api-key-file", str(key)]
+
+        def invalidate(*options: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-m", "assay", "invalidate", *url, *options]
+            return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+        client.score([ITEM])
+        assert "0 verdicts" in invalidate("--until", "2001-01-01").stdout and client.score([ITEM])[0].cached
+        done = invalidate("--verifier", "exact", "--since", "2001-01-01T00:00:00")
+        assert "1 verdicts dropped" in done.stdout, done.stderr
+        assert not client.score([ITEM])[0].cached and invalidate().returncode == 2

@@ -31,6 +31,7 @@ BUILT_IN = {
     "check": ("assay.cli.commands.check:check", "Score rows with an expected result and report differences."),
     "explain": ("assay.cli.commands.explain:explain", "Explain why one completion gets its reward."),
     "verifiers": ("assay.cli.commands.verifiers:verifiers", "List the verifiers of the engine."),
+    "invalidate": ("assay.cli.commands.invalidate:invalidate", "Drop cached verdicts of a service."),
     "demo": ("assay.cli.commands.demo:demo", "Score a bundled sample of real completions."),
 }
 EXTRAS = {

@@ -97,6 +97,10 @@ class HttpTransport:
         """GET `path` and return the response body."""
         return await self._call("GET", path)
 
+    async def post(self, path: str, body: bytes) -> bytes:
+        """POST JSON to `path` and return the response body."""
+        return await self._call("POST", path, content=body, headers=JSON)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()

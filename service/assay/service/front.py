@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.contract.codes import ITEM_FAULTS, ProblemCode
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EnvelopeFault, FaultyItem, ItemsRefused
@@ -22,6 +24,7 @@ from assay.service.engine.render import (
     response_msgpack,
     result_frame,
 )
+from assay.service.engine.schedule.invalidation import Rule
 from assay.service.engine.schedule.tickets import Submission
 from assay.service.offload.orders import Encoding
 from assay.service.offload.readers import OFFLOAD_BYTES, Readers
@@ -135,6 +138,16 @@ class Front:
         if self.share is not None:
             self.share.reference(owner, digest, body)
 
+    async def invalidate(self, body: bytes, *, owner: str) -> bytes:
+        """Drop verdicts of an owner by item key, verifier and time, in memory and on all replicas. Raises
+        `EnvelopeFault`.
+        """
+        rule = rule_of(body, owner=owner)
+        dropped, told = (
+            (self.engine.invalidate(rule), True) if self.share is None else await self.share.invalidate(rule)
+        )
+        return json_of({"dropped": dropped, "replicas_told": told})
+
     def verifiers(self) -> bytes:
         """Return the available verifiers with the JSON schema of each one's reference, as JSON."""
         public = [{key: entry[key] for key in entry if key not in PRIVATE} for entry in self.engine.descriptions]
@@ -149,3 +162,28 @@ def _refuse_faults(frames: list[ResultFrame]) -> None:
     ]
     if faults:
         raise ItemsRefused(faults)
+
+
+class _Invalidation(msgspec.Struct, forbid_unknown_fields=True):
+    item_key: str | None = None
+    verifier: str | None = None
+    since: float = 0.0
+    until: float | None = None
+
+
+def rule_of(body: bytes, *, owner: str) -> Rule:
+    """Return the rule that a request describes. Raises `EnvelopeFault`."""
+    try:
+        asked = msgspec.json.decode(body, type=_Invalidation)
+        key = bytes.fromhex(asked.item_key or "")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise EnvelopeFault(
+            ProblemCode.INVALID_BODY, "an object of item_key, verifier, since, until", status=400
+        ) from None
+    except ValueError:
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "item_key: must be hexadecimal", field="item_key") from None
+    if not body.strip(b" \t\r\n{}"):
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "one of item_key, verifier, since, until is needed")
+    now = time.time()
+    until = now if asked.until is None else min(asked.until, now)
+    return Rule(owner, key, asked.verifier or "", asked.since, until)

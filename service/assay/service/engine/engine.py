@@ -28,6 +28,7 @@ from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.blame import State
 from assay.service.engine.schedule.cache import ReferenceStore, VerdictCache
 from assay.service.engine.schedule.dispatch import Dispatcher
+from assay.service.engine.schedule.invalidation import Made, Rule
 from assay.service.engine.schedule.shares import admits
 from assay.service.engine.schedule.tickets import Scored, Submission, Ticket, Waiter, works
 from assay.service.engine.settings import EngineSettings
@@ -177,9 +178,13 @@ class Engine:
         """Return the expected cost of a verdict, in CPU microseconds."""
         return self._dispatch.cost_us(work.facts.name, work.facts.kind)
 
-    def learn(self, key: bytes, report: Report) -> None:
+    def learn(self, key: bytes, report: Report, made: Made) -> None:
         """Cache a verdict that another replica computed."""
-        self._cache.put(key, report)
+        self._cache.put(key, report, made)
+
+    def invalidate(self, rule: Rule) -> int:
+        """Drop the cached verdicts that a rule covers; return how many there were."""
+        return self._cache.drop(rule)
 
     def _enqueue(self, submission: Submission, index: int, work: Work) -> None:
         key = self.key(work)
@@ -209,7 +214,7 @@ class Engine:
                 del ticket.waiters[waiter]
         else:
             if ticket.work.facts.repeatable and report.lasting:
-                self._cache.put(ticket.key, report)
+                self._cache.put(ticket.key, report, Made.now(ticket.work.owner, ticket.work.facts.label))
             first, ticket.waiters = [*ticket.waiters], {}
         for waiter in first:
             self._answer(waiter, ticket, report)

@@ -14,6 +14,7 @@ from cachetools import LRUCache
 from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.protocol import Report
+from assay.service.engine.schedule.invalidation import Made, Rule
 
 _ENTRY_BYTES = 600
 
@@ -23,26 +24,35 @@ def _report_bytes(report: Report) -> int:
 
 
 class VerdictCache:
-    """Reports by item key."""
+    """Reports by item key, each with whose it is and when it was made."""
 
     def __init__(self, capacity_bytes: int) -> None:
-        self._reports: LRUCache[bytes, Report] = LRUCache(max(capacity_bytes, 1), getsizeof=_report_bytes)
+        self._kept: LRUCache[bytes, tuple[Report, Made]] = LRUCache(
+            max(capacity_bytes, 1), getsizeof=lambda kept: _report_bytes(kept[0])
+        )
 
     def get(self, key: bytes) -> Report | None:
         """Return the report of a key, or None."""
-        report: Report | None = self._reports.get(key)
-        return report
+        kept = self._kept.get(key)
+        return None if kept is None else kept[0]
 
-    def put(self, key: bytes, report: Report) -> None:
+    def put(self, key: bytes, report: Report, made: Made) -> None:
         """Cache a verdict, unless it alone is larger than the cache."""
-        if report.reward is not None and _report_bytes(report) <= self._reports.maxsize:
-            self._reports[key] = report
+        if report.reward is not None and _report_bytes(report) <= self._kept.maxsize:
+            self._kept[key] = (report, made)
+
+    def drop(self, rule: Rule) -> int:
+        """Drop the verdicts that a rule covers; return how many there were."""
+        covered = [key for key, (_, made) in self._kept.items() if rule.covers(made, key)]
+        for key in covered:
+            del self._kept[key]
+        return len(covered)
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._reports
+        return key in self._kept
 
     def __len__(self) -> int:
-        return len(self._reports)
+        return len(self._kept)
 
 
 class ReferenceStore:
