@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,8 +15,8 @@ import psutil
 PLUGIN = str(Path(__file__).with_name("slow.py"))
 
 
-def assay(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "assay", *arguments]
+def assay(*arguments: str, within: Sequence[str] = (), **environment: str) -> subprocess.Popen[str]:
+    command = [*within, sys.executable, "-m", "assay", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
 
@@ -28,8 +28,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(port: int, **environment: str) -> Iterator[psutil.Process]:
-    with assay("serve", "--port", str(port), "--verifiers", PLUGIN, "--lanes", "2", **environment) as server:
+def serving(port: int, *, within: Sequence[str] = (), **environment: str) -> Iterator[psutil.Process]:
+    arguments = ["--port", str(port), "--verifiers", PLUGIN, "--lanes", "2"]
+    with assay("serve", *arguments, within=within, **environment) as server:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not answers(port):
             time.sleep(0.05)

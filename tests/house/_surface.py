@@ -10,6 +10,7 @@ import tomllib
 import typer
 from pydantic import BaseModel
 
+from assay.cli import access
 from assay.cli.frame import BUILT_IN
 from assay.contract import assay_pb2
 from assay.contract.item import ITEM_FIELDS
@@ -76,7 +77,8 @@ def _options(name: str, command: Any) -> Iterator[str]:
     yield name
     for inner_name, inner in getattr(command, "commands", {}).items():
         yield from _options(f"{name} {inner_name}", inner)
-    for parameter in command.params:
+    common = access.options() if any(parameter.name == "server" for parameter in command.params) else []
+    for parameter in [*command.params, *common]:
         yield from (f"{name} {option}" for option in parameter.opts if option != "--help")
 
 

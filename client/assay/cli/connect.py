@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from assay.cli.access import given
 from assay.cli.errors import Unusable
 from assay.client import AsyncClient
 from assay.client.items import to_json
@@ -13,11 +15,16 @@ WINDOW = 16
 
 
 def connect(servers: Sequence[str], *, plugins: Sequence[str] = ()) -> AsyncClient:
-    """Return a client of the embedded engine, or of the service at the URLs. Raises `Unusable`."""
+    """Return a client of the embedded engine, or of the service at the URLs. Raises `Unusable`.
+
+    Key and certificates are those of the command line's `access` options.
+    """
     if servers and plugins:
         raise Unusable("--verifiers works only with the embedded engine; for a service, use its setting")
     if servers:
-        return AsyncClient(list(servers))
+        return AsyncClient(list(servers), **dict[str, Any](given))
+    if given:
+        raise Unusable("--api-key-file, --ca-file, --client-cert and --client-key need --server")
     return AsyncClient("embedded:", plugins=list(plugins)) if plugins else AsyncClient("embedded:")
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from assay.cli import access
 from assay.cli.errors import INTERRUPTED, UNFINISHED, UNUSABLE, Unusable
 from assay.cli.escape import one_line
 from assay.client.errors import AssayError, DeadlineExceeded, Overloaded, ServiceUnavailable
@@ -30,6 +31,7 @@ BUILT_IN = {
     "check": ("assay.cli.commands.check:check", "Score rows with an expected result and report differences."),
     "explain": ("assay.cli.commands.explain:explain", "Explain why one completion gets its reward."),
     "verifiers": ("assay.cli.commands.verifiers:verifiers", "List the verifiers of the engine."),
+    "invalidate": ("assay.cli.commands.invalidate:invalidate", "Drop cached verdicts of a service."),
     "demo": ("assay.cli.commands.demo:demo", "Score a bundled sample of real completions."),
 }
 EXTRAS = {
@@ -65,7 +67,10 @@ class Lazy(TyperCommand):
             app = typer.Typer(add_completion=False)
             app.command(self.name)(target)
             target = app
-        return typer.main.get_command(target)
+        command = typer.main.get_command(target)
+        if any(parameter.name == "server" for parameter in command.params):
+            command.params += access.options()
+        return command
 
 
 class Frame(TyperGroup):

@@ -46,7 +46,8 @@ class AsyncClient:
         tries: how often a chunk is sent while no URL answers, before `ServiceUnavailable` is raised.
         share_references: upload a large reference once if several items share it (HTTP only).
         transport: a transport object instead of a URL, such as `MemoryTransport`.
-        options: further options of the transport (embedded: `plugins=["my_rewards.py"]`, …).
+        options: further options of the transport (embedded: `plugins=["my_rewards.py"]`, TLS: `ca_file`, `client_cert`,
+            `client_key`, …).
     """
 
     def __init__(

@@ -24,6 +24,7 @@ from assay.client.errors import (
     ServiceUnavailable,
 )
 from assay.client.problems import error_of
+from assay.client.tls import PathLike, TlsFiles
 from assay.contract import assay_pb2 as pb
 from assay.contract.envelope import Problem
 from assay.contract.rawjson import split_array, split_object
@@ -60,17 +61,27 @@ _APART = frozenset({"id", "verdict", "no_verdict", "reason", "timing", "cached"}
 
 
 class GrpcTransport:
-    """One service at one address. The key is sent as a bearer token; default: `ASSAY_API_KEY`."""
+    """One service at one address. The key is sent as a bearer token; default: `ASSAY_API_KEY`. For files see `tls`."""
 
     shares_references = False
 
-    def __init__(self, url: str, *, api_key: str | None = None, max_bytes: int = 64 << 20) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        ca_file: PathLike | None = None,
+        client_cert: PathLike | None = None,
+        client_key: PathLike | None = None,
+        max_bytes: int = 64 << 20,
+    ) -> None:
         scheme, _, address = url.partition("://")
         if not address:
             raise ConfigurationError(f"a gRPC URL is grpc://host:port (got {url!r})")
         key = api_key or os.environ.get("ASSAY_API_KEY")
         self._metadata = (("authorization", f"Bearer {key}"),) if key else ()
-        self._secure, self._address = scheme == "grpcs", address
+        self._address = address
+        self._tls = TlsFiles.of(ca_file, client_cert, client_key).read() if scheme == "grpcs" else None
         self._options = [
             ("grpc.max_receive_message_length", -1),
             ("grpc.max_send_message_length", max_bytes),
@@ -80,7 +91,7 @@ class GrpcTransport:
 
     def _method(self, name: str, answer: Any, *, stream: bool = False) -> Any:
         if self._channel is None:  # created on the loop that uses it
-            credentials = grpc.ssl_channel_credentials() if self._secure else None
+            credentials = grpc.ssl_channel_credentials(**self._tls) if self._tls is not None else None
             self._channel = (
                 grpc.aio.secure_channel(self._address, credentials, self._options)
                 if credentials

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from assay.client.errors import AssayError, ConfigurationError, ServiceUnavailable
 from assay.client.problems import error_of
+from assay.client.tls import PathLike, TlsFiles
 from assay.contract.envelope import Problem
 
 CONNECT_S = 5.0
@@ -30,11 +31,20 @@ h11 proxies).
 
 
 class HttpTransport:
-    """One service at one URL. The key is sent as a bearer token; default: `ASSAY_API_KEY`."""
+    """One service at one URL. The key is sent as a bearer token; default: `ASSAY_API_KEY`. For files see `tls`."""
 
     shares_references = True
 
-    def __init__(self, url: str, *, api_key: str | None = None, max_connections: int = 64) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        ca_file: PathLike | None = None,
+        client_cert: PathLike | None = None,
+        client_key: PathLike | None = None,
+        max_connections: int = 64,
+    ) -> None:
         self._shown = re.sub(r"//[^/@]*@", "//", url)
         """The URL without the key that it may contain."""
         key = api_key or os.environ.get("ASSAY_API_KEY")
@@ -42,8 +52,10 @@ class HttpTransport:
             max_connections=max_connections, max_keepalive_connections=max_connections, keepalive_expiry=IDLE_S
         )
         socket = url.removeprefix("unix:").removeprefix("//") if url.startswith("unix:") else None
+        tls = TlsFiles.of(ca_file, client_cert, client_key).context() if url.startswith("https:") else None
         try:
             self._client = httpx.AsyncClient(
+                verify=tls or True,
                 base_url="http://localhost" if socket else url.rstrip("/"),
                 headers={"authorization": f"Bearer {key}"} if key else {},
                 timeout=httpx.Timeout(None, connect=CONNECT_S),
@@ -84,6 +96,10 @@ class HttpTransport:
     async def get(self, path: str) -> bytes:
         """GET `path` and return the response body."""
         return await self._call("GET", path)
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """POST JSON to `path` and return the response body."""
+        return await self._call("POST", path, content=body, headers=JSON)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from assay.sandbox.errors import MissingEnvironment, Unavailable
 from assay.sandbox.host.parts import part
+from assay.sandbox.host.surroundings import for_pip
 
 STDLIB_PRELOAD = (
     "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime",
@@ -65,7 +66,7 @@ class Recipe:
             listing.write(self.requirements)
             listing.flush()
             command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(target), "-r", listing.name]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=for_pip())
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
             raise Unavailable(f"environment {self.name} cannot be built: {last}")

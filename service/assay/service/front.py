@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.contract.codes import ITEM_FAULTS, ProblemCode
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EnvelopeFault, FaultyItem, ItemsRefused
@@ -22,7 +24,10 @@ from assay.service.engine.render import (
     response_msgpack,
     result_frame,
 )
+from assay.service.engine.schedule.invalidation import Rule
 from assay.service.engine.schedule.tickets import Submission
+from assay.service.offload.orders import Encoding
+from assay.service.offload.readers import OFFLOAD_BYTES, Readers
 
 if TYPE_CHECKING:
     from assay.service.replicas.share import Share
@@ -36,12 +41,14 @@ Observe = Callable[[list[ResultFrame]], None]
 class Front:
     """The engine with bytes in and bytes out.
 
-    `observe` gets every returned result, for metrics. `share` is the shared state of replicas, if there is one.
+    `observe` gets every returned result, for metrics. `share` is the shared state of replicas, if there is one;
+    `readers` read large bodies outside this process.
     """
 
     engine: Engine
     observe: Observe | None = None
     share: Share | None = None
+    readers: Readers | None = None
 
     async def score_json(self, body: bytes, *, owner: str = "", strict: bool = False) -> bytes:
         """Score a JSON ScoreRequest and return a JSON ScoreResponse.
@@ -95,16 +102,25 @@ class Front:
         return frames
 
     async def submit_body(self, body: bytes, *, owner: str = "", packed: bool = False) -> Submission:
-        """Submit a ScoreRequest in JSON or msgpack. Raises `EngineError`."""
+        """Submit a ScoreRequest in JSON or msgpack; a large one is read outside this process. Raises `EngineError`."""
         intake = self.engine.intake
         read = intake.read_msgpack if packed else intake.read_json
-        return await self.submit_batch(lambda: read(body, owner=owner), owner=owner)
+        encoding = Encoding.MSGPACK if packed else Encoding.JSON
+        return await self.submit_batch(encoding, body, lambda: read(body, owner=owner), owner=owner)
 
-    async def submit_batch(self, read: Callable[[], Batch], *, owner: str) -> Submission:
-        """Submit the batch that `read` returns; `read` may be called twice. Raises `EngineError`."""
+    async def submit_batch(
+        self, encoding: Encoding, body: bytes, read: Callable[[], Batch], *, owner: str, left_s: float | None = None
+    ) -> Submission:
+        """Submit the batch that `read` returns here, or a reader process for a large body. Raises `EngineError`."""
+
+        async def batch() -> Batch:
+            if self.readers is None or len(body) < OFFLOAD_BYTES:
+                return read()
+            return await self.readers.read(encoding, body, owner=owner, left_s=left_s)
+
         if self.share is None:
-            return self.engine.submit(read())
-        return await self.share.submit(await self.share.read(read, owner))
+            return self.engine.submit(await batch())
+        return await self.share.submit(await self.share.read(batch, owner))
 
     async def stream(self, submission: Submission) -> AsyncIterator[bytes]:
         """Yield NDJSON: each result as it is ready, groups together, then the `done` line."""
@@ -122,6 +138,16 @@ class Front:
         if self.share is not None:
             self.share.reference(owner, digest, body)
 
+    async def invalidate(self, body: bytes, *, owner: str) -> bytes:
+        """Drop verdicts of an owner by item key, verifier and time, in memory and on all replicas. Raises
+        `EnvelopeFault`.
+        """
+        rule = rule_of(body, owner=owner)
+        dropped, told = (
+            (self.engine.invalidate(rule), True) if self.share is None else await self.share.invalidate(rule)
+        )
+        return json_of({"dropped": dropped, "replicas_told": told})
+
     def verifiers(self) -> bytes:
         """Return the available verifiers with the JSON schema of each one's reference, as JSON."""
         public = [{key: entry[key] for key in entry if key not in PRIVATE} for entry in self.engine.descriptions]
@@ -136,3 +162,28 @@ def _refuse_faults(frames: list[ResultFrame]) -> None:
     ]
     if faults:
         raise ItemsRefused(faults)
+
+
+class _Invalidation(msgspec.Struct, forbid_unknown_fields=True):
+    item_key: str | None = None
+    verifier: str | None = None
+    since: float = 0.0
+    until: float | None = None
+
+
+def rule_of(body: bytes, *, owner: str) -> Rule:
+    """Return the rule that a request describes. Raises `EnvelopeFault`."""
+    try:
+        asked = msgspec.json.decode(body, type=_Invalidation)
+        key = bytes.fromhex(asked.item_key or "")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise EnvelopeFault(
+            ProblemCode.INVALID_BODY, "an object of item_key, verifier, since, until", status=400
+        ) from None
+    except ValueError:
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "item_key: must be hexadecimal", field="item_key") from None
+    if not body.strip(b" \t\r\n{}"):
+        raise EnvelopeFault(ProblemCode.INVALID_BODY, "one of item_key, verifier, since, until is needed")
+    now = time.time()
+    until = now if asked.until is None else min(asked.until, now)
+    return Rule(owner, key, asked.verifier or "", asked.since, until)

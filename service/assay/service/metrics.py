@@ -67,11 +67,18 @@ class Metrics(Collector):
         """Count returned results."""
         for frame in frames:
             verdict = frame.reward is not None
-            self._results[frame.verifier, frame.outcome, "" if verdict else frame.reason] += 1
+            verifier = self._known(frame.verifier)
+            self._results[verifier, frame.outcome, "" if verdict else frame.reason] += 1
             if frame.cached:
                 self._cached += 1
             elif verdict:
-                self._runs[frame.verifier].observe(frame.timing.run_ms)
+                self._runs[verifier].observe(frame.timing.run_ms)
+
+    def _known(self, label: str) -> str:
+        """Return a verifier's label, or `unknown` for a name that a caller made up."""
+        name = label.partition("@")[0]
+        facts = self._engine.catalogue.get(name)
+        return facts.label if facts is not None else "unknown"
 
     def text(self) -> bytes:
         """Return all metrics in text format."""

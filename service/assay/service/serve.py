@@ -1,7 +1,7 @@
 """`assay serve`: the HTTP service under uvicorn.
 
 It binds loopback, and other addresses only with keys. SIGTERM drains: no new connections, running work is finished
-within `drain_s` seconds. SIGHUP reads the keys again. Logs are JSON lines on stderr.
+within `drain_s` seconds. SIGHUP reads the keys and the certificate again. Logs are JSON lines on stderr.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import secrets
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,8 +31,9 @@ from assay.service.compat.startup import check_protocols
 from assay.service.engine.engine import Engine
 from assay.service.engine.errors import EngineError, EngineUnavailable
 from assay.service.http.app import create_app
-from assay.service.http.head_limit import BoundedHeads
+from assay.service.http.protocol import RESERVE, BoundedProtocol, Connections, raise_descriptor_limit
 from assay.service.settings import Settings, load
+from assay.service.tls import UnusableCertificate
 
 log = structlog.get_logger()
 KEEP_ALIVE_S = 75
@@ -95,8 +97,12 @@ async def _serve(settings: Settings) -> None:
         app = create_app(settings, engine=engine)
     except (OSError, NoKeys) as error:
         raise ConfigurationError(f"key_file: {error}") from None
+    except UnusableCertificate as error:
+        raise ConfigurationError(str(error)) from None
     listener = _listen(settings)
     await _start(engine, settings)
+    limit = raise_descriptor_limit()
+    connections = Connections(max(limit - RESERVE, limit // 2), read_s=settings.limits.read_s)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -105,8 +111,12 @@ async def _serve(settings: Settings) -> None:
         lifespan="on",
         timeout_graceful_shutdown=math.ceil(settings.drain_s + ANSWER_S),
         timeout_keep_alive=KEEP_ALIVE_S,
-        http=BoundedHeads,
+        http=partial(BoundedProtocol, open_connections=connections),  # type: ignore[arg-type]
+        ws="none",
     )
+    config.load()
+    if app.state.tls is not None:
+        config.ssl = app.state.tls.context
     server = _Server(config, engine, settings, leaving=app.state.leaving)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, app)
     log.info("serving", address=_address(settings, listener), lanes=settings.lanes, keys=not app.state.keys.open)
@@ -183,7 +193,7 @@ def _address(settings: Settings, listener: socket.socket) -> str:
     if settings.uds is not None:
         return f"unix:{settings.uds}"
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}"
+    return f"http{'s' if settings.tls_cert else ''}://{host}:{listener.getsockname()[1]}"
 
 
 def _reload(app: Any) -> None:
@@ -192,6 +202,12 @@ def _reload(app: Any) -> None:
         log.info("keys reloaded")
     except (OSError, NoKeys) as error:
         log.error("keys not reloaded; the old ones stay", error=str(error))
+    try:
+        if app.state.tls is not None:
+            app.state.tls.reload()
+            log.info("certificate reloaded")
+    except UnusableCertificate as error:
+        log.error("certificate not reloaded; the old one stays", error=str(error))
 
 
 def _log_json() -> None:

@@ -11,9 +11,9 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -24,7 +24,7 @@ from pydantic_settings import (
 from assay.sandbox import Settings as Sandbox
 from assay.sandbox import default_state_dir
 from assay.service.compat.settings import CompatSettings
-from assay.service.engine.settings import EngineSettings, Limits, default_lanes
+from assay.service.engine.settings import EngineSettings, Limits, default_lanes, default_slots
 from assay.service.environments import Environments, recipes
 from assay.service.replicas.settings import QuotaSettings, RedisSettings
 from assay.service.shadow import ShadowSettings
@@ -48,6 +48,12 @@ class LimitSettings(BaseModel):
     timeout_s: float = Field(_DEFAULTS.timeout_s, gt=0, description="Ceiling of `options.timeout_s`.")
     cpu_s: float = Field(_DEFAULTS.cpu_s, gt=0, description="Ceiling of `options.cpu_s`.")
     uploaded_bytes: int = Field(_DEFAULTS.uploaded_bytes, gt=0, description="Maximum size of all uploaded references.")
+    inflight_bytes: int = Field(
+        _DEFAULTS.inflight_bytes, gt=0, description="Maximum size of all bodies in flight; beyond it 429."
+    )
+    read_s: float = Field(
+        _DEFAULTS.read_s, gt=0, description="Seconds for a head or a body, and further ones for each 16 KiB."
+    )
 
 
 class Settings(BaseSettings):
@@ -68,6 +74,11 @@ class Settings(BaseSettings):
     uds: Path | None = Field(None, description="Listen on a Unix socket (mode 0600) instead.")
     keys: tuple[SecretStr, ...] = Field((), description="API keys, plain or `sha256:HEX`.")
     key_file: Path | None = Field(None, description="File of further keys, one per line; read again on SIGHUP.")
+    tls_cert: Path | None = Field(None, description="PEM certificate chain: HTTP and gRPC speak TLS; see service.md.")
+    tls_key: Path | None = Field(None, description="PEM key of `tls_cert`, not encrypted; both read again on SIGHUP.")
+    tls_client_ca: Path | None = Field(
+        None, description="PEM authority: only clients with a certificate of it may connect (mutual TLS)."
+    )
     allowed_hosts: tuple[str, ...] = Field((), description="Further Host names that are accepted.")
     allowed_origins: tuple[str, ...] = Field((), description="Origins of pages that may send POST requests.")
     lanes: int = Field(default_factory=default_lanes, gt=0, description="Number of lanes (worker processes).")
@@ -82,7 +93,9 @@ class Settings(BaseSettings):
         ("nsjail",), description="Isolation backends that may be used, in order; empty: programs are never run."
     )
     sandbox_slots: int = Field(
-        default_factory=default_lanes, gt=0, description="Maximum number of concurrent programs."
+        default_factory=default_slots,
+        gt=0,
+        description="Maximum number of concurrent programs; by default no more than one for each GiB of memory.",
     )
     sandbox_environments: Environments = Field(
         {}, description="Packages that programs may import, by name: `{requirements, preload}`; see sandbox.md."
@@ -97,6 +110,14 @@ class Settings(BaseSettings):
     shadow: ShadowSettings | None = Field(
         None, description="Another version that scores a share of the requests; see service.md."
     )
+
+    @model_validator(mode="after")
+    def _certificate_and_key(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key belong together")
+        if self.tls_client_ca is not None and self.tls_cert is None:
+            raise ValueError("tls_client_ca needs tls_cert and tls_key")
+        return self
 
     @field_validator("sandbox_environments")
     @classmethod

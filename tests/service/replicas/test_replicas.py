@@ -30,7 +30,7 @@ async def written(server: RedisServer, results: list[dict[str, Any]]) -> list[st
     with Redis.from_url(server.url) as redis:
         until = time.monotonic() + 10
         while time.monotonic() < until:
-            names = [next(iter(redis.keys(f"assay:v2:*:{one['item_key']}")), b"").decode() for one in results]
+            names = [next(iter(redis.keys(f"assay:v3:*:{one['item_key']}")), b"").decode() for one in results]
             if all(names):
                 return names
             await asyncio.sleep(0.02)

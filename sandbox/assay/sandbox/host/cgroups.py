@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +25,10 @@ _MEMORY_FILES_V1 = (
     "memory.max_usage_in_bytes",
     "memory.usage_in_bytes",
     "memory.stat",
+    "memory.oom_control",
     "memory.kmem.usage_in_bytes",
 )
-_MEMORY_FILES_V2 = ("memory.peak", "memory.current", "memory.stat")
+_MEMORY_FILES_V2 = ("memory.peak", "memory.current", "memory.stat", "memory.events")
 _NAME = re.compile(r"assay-(\d+)-(\d+)-")
 
 
@@ -91,6 +93,42 @@ def _can_make_groups(parent: Path, wanted_file: str) -> bool:
         probe.rmdir()
 
 
+def memory_limit(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup"), total: Path = Path("/proc/meminfo")) -> int:
+    """Return the bytes of memory that this process and its children may use: the least limit, or the host's."""
+    limits = [int(total.read_text().split()[1]) << 10]
+    with contextlib.suppress(OSError):
+        for _, names, path in (line.split(":", 2) for line in own.read_text().splitlines()):
+            if not names or "memory" in names.split(","):
+                limits += _limits_above(root / names if names else root, path)
+    return min(limits)
+
+
+def _limits_above(mounted: Path, path: str) -> Iterator[int]:
+    inside = mounted / path.lstrip("/")
+    for folder in (inside, *inside.parents):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with contextlib.suppress(OSError, ValueError):
+                yield int((folder / name).read_text())
+        if folder == mounted:
+            return
+
+
+def kills_here(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> int:
+    """Return how many processes of this process's own group, or of groups below, the kernel has killed for memory."""
+    with contextlib.suppress(OSError):
+        for _, names, path in (line.split(":", 2) for line in own.read_text().splitlines()):
+            file = "memory.events" if not names else "memory.oom_control"
+            if not names or "memory" in names.split(","):
+                inside = (root / names if names else root) / path.lstrip("/")
+                with contextlib.suppress(OSError):
+                    return _oom_kills((inside / file).read_text())
+    return 0
+
+
+def _oom_kills(text: str) -> int:
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill ")), 0)
+
+
 def _start_time(pid: int) -> int:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -148,7 +186,7 @@ class Group:
             text = (self._folders["memory"] / file).read_text()
         except OSError:
             return 0
-        return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill ")), 0)
+        return _oom_kills(text)
 
     def memory_descriptors(self) -> list[int]:
         """Open the files that `charge.Charge` reads; the caller closes them. Empty where the kernel lacks one."""

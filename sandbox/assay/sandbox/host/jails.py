@@ -86,8 +86,8 @@ class Jail:
         return self.process.poll() is None
 
     def oom_kills(self) -> int:
-        """Processes of this jail killed for memory so far (0 where there is no control group)."""
-        return self.group.oom_kills() if self.group else 0
+        """Processes of this jail killed for memory so far; where it has no control group, of all jails together."""
+        return self.group.oom_kills() if self.group else cgroups.kills_here()
 
     def close(self) -> None:
         """End the jail and everything in it; wait until it is gone."""

@@ -4,7 +4,9 @@
     result = slot.run(spec)
 
 Recovery. If a jail dies during a run: the result is `memory_limit` if the kernel killed a process of it for
-memory; otherwise the run is repeated once in a fresh jail, and a second death is `runtime_error`. A run that timed out
+memory at the run's own limit; otherwise the run is repeated once in a fresh jail, and a second death is
+`runtime_error`. A process that was killed for the memory of the container or host is the host's fault, whatever the
+run did: it is repeated once, and then raises `Unavailable`. A run that timed out
 on a busy host is repeated once: it had waited for a CPU for at least its whole wall limit, and had CPU time left.
 Faults of the sandbox itself raise `Unavailable`. Not thread-safe.
 """
@@ -17,10 +19,11 @@ import socket
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from signal import SIGKILL
 
 from assay.sandbox.errors import JailReplaced, MissingEnvironment, MissingLanguage, Unavailable
 from assay.sandbox.host import packets
-from assay.sandbox.host.charge import Charge
+from assay.sandbox.host.charge import Charge, Killed
 from assay.sandbox.host.execution import Execution, JailLost, collect
 from assay.sandbox.host.jails import JailKind
 from assay.sandbox.languages import Toolchain, table
@@ -157,12 +160,17 @@ class Slot:
 
     def _finish(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
         spec = execution.spec
+        killed = self._killed(jail)
+        if killed is Killed.BY_ANOTHER_LIMIT:
+            return self._after_foreign_kill(jail, spec, retry=retry)
         try:
             result = execution.result(oom_killed=False)
         except JailLost:
-            return self._after_loss(jail, execution, retry=retry)
-        if result.status is Status.RUNTIME_ERROR and self._oom_killed(jail):
+            return self._after_loss(jail, execution, killed, retry=retry)
+        if result.status is Status.RUNTIME_ERROR and killed is Killed.AT_ITS_LIMIT:
             result = execution.result(oom_killed=True)
+        if result.signal == SIGKILL and self._host_ran_out(jail):
+            return self._after_foreign_kill(jail, spec, retry=retry)
         if spec.fresh or jail.runs >= jail.most_runs or not self._is_as_before(jail, execution):
             self._drop(jail)
         return result
@@ -172,17 +180,23 @@ class Slot:
         """Return whether nothing of the run is left in its jail: no socket, and no memory charged to it."""
         return execution.clean and (jail.charge is None or jail.charge.settles())
 
-    def _after_loss(self, jail: HeldJail, execution: Execution, *, retry: bool) -> RunResult:
-        spec = execution.spec
-        killed, had_started = self._oom_killed(jail), execution.lost
+    def _after_foreign_kill(self, jail: HeldJail, spec: RunSpec, *, retry: bool) -> RunResult:
         self._drop(jail)
-        if killed:
+        if retry:
+            return self._run_fresh(replace(spec, fresh=True))
+        raise Unavailable("the memory of the host or container ran out while a program ran")
+
+    def _after_loss(self, jail: HeldJail, execution: Execution, killed: Killed, *, retry: bool) -> RunResult:
+        spec, had_started = execution.spec, execution.lost
+        ran_out = self._host_ran_out(jail)
+        self._drop(jail)
+        if killed is Killed.AT_ITS_LIMIT:
             return _ended(Status.MEMORY_LIMIT)
         if retry:
             return self._run_fresh(replace(spec, fresh=True))
-        if had_started:
+        if had_started and not ran_out:
             return _ended(Status.RUNTIME_ERROR)
-        raise Unavailable("a jail could not start a run")
+        raise Unavailable("a jail could not start a run, or the memory of the host ran out")
 
     def _run_fresh(self, spec: RunSpec) -> RunResult:
         jail, execution = self._start(spec, frozenset([_kind(spec)]))
@@ -209,7 +223,8 @@ class Slot:
             self._forget(jail)
         control = socket.socket(fileno=fds[0])
         charge = Charge(fds[1:]) if len(fds) > 1 else None
-        return HeldJail(answer["id"], control, answer["limited"], answer["runs"], charge=charge)
+        kills = int(answer["oom_kills"])
+        return HeldJail(answer["id"], control, answer["limited"], answer["runs"], charge=charge, oom_kills=kills)
 
     def _forget(self, jail: HeldJail) -> None:
         self._jails = {kind: held for kind, held in self._jails.items() if held is not jail}
@@ -219,10 +234,17 @@ class Slot:
         self._forget(jail)
         self._call({"do": "drop", "id": jail.number})
 
-    def _oom_killed(self, jail: HeldJail) -> bool:
-        """Return whether the run was at its limit and the kernel has killed a process since the last call."""
-        if not jail.limited or (jail.charge and not jail.charge.reached(jail.memory_bytes)):
-            return False
+    def _killed(self, jail: HeldJail) -> Killed:
+        """Return whether the kernel has killed a process of the run for memory."""
+        if jail.charge is not None:
+            return jail.charge.killed(jail.memory_bytes)
+        return Killed.AT_ITS_LIMIT if jail.limited and self._kills_rose(jail) else Killed.NOT
+
+    def _host_ran_out(self, jail: HeldJail) -> bool:
+        """Return whether a process of a jail without a control group may have been killed for the host's memory."""
+        return not jail.limited and self._kills_rose(jail)
+
+    def _kills_rose(self, jail: HeldJail) -> bool:
         try:
             kills = int(self._call({"do": "status", "id": jail.number})["oom_kills"])
         except JailReplaced:

@@ -205,6 +205,7 @@ class Server:
             "limited": held.jail.group is not None,
             "runs": self._settings.runs_per_jail,
             "evicted": slot.evicted,
+            "oom_kills": held.jail.oom_kills(),
         }
         slot.evicted = []
         descriptors = held.jail.group.memory_descriptors() if held.jail.group else []

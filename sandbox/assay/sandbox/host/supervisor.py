@@ -5,8 +5,9 @@
     supervisor.isolation()             # what holds on this host
     supervisor.close()
 
-One connection is one slot: one item at a time. Closing it (or dying) kills what runs in the slot.
-The process ends with its parent; if it dies, `alive` says so and the user starts another.
+One connection is one slot: one item at a time. Closing it (or dying) kills what runs in the slot. The process has a
+listed environment, without the caller's secrets. It ends with its parent; if it dies, `alive` says so and the user
+starts another.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import threading
 from typing import Any
 
 from assay.sandbox.errors import Unavailable
-from assay.sandbox.host import cgroups, packets
+from assay.sandbox.host import cgroups, packets, surroundings
 from assay.sandbox.settings import Settings
 
 _START_TIMEOUT_S = 120.0
@@ -51,6 +52,7 @@ class Supervisor:
                     str(os.getpid()),
                     settings.to_json(),
                 ],
+                env=surroundings.for_supervisor(),
                 pass_fds=[its_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,

@@ -28,6 +28,8 @@ from assay.service.engine.protocol import Report
 from assay.service.engine.schedule.blame import State
 from assay.service.engine.schedule.cache import ReferenceStore, VerdictCache
 from assay.service.engine.schedule.dispatch import Dispatcher
+from assay.service.engine.schedule.invalidation import Made, Rule
+from assay.service.engine.schedule.shares import admits
 from assay.service.engine.schedule.tickets import Scored, Submission, Ticket, Waiter, works
 from assay.service.engine.settings import EngineSettings
 from assay.service.engine.workers.lanes import Lanes
@@ -111,7 +113,7 @@ class Engine:
         causes = {
             "shutting down": self._leaving or self._closing,
             "no lane can be started": self.lanes.broken,
-            "the queue is full": self.depth >= self.settings.limits.queue_items,
+            "the queue is full": self.depth >= self.settings.limits.queue_items and self._dispatch.owners <= {""},
             "the watch over lanes is down": self.watch.down,
             "the sandbox is being restarted": self.sandbox.lost,
         }
@@ -143,20 +145,29 @@ class Engine:
         self._discard(submission)
 
     def _admit(self, batch: Batch) -> None:
-        limits, depth = self.settings.limits, self.depth + self._dispatch.running
+        """Raise Overloaded if the queue has no room for a batch; another owner's backlog is no reason."""
+        limits, depth, waiting = self.settings.limits, self.depth + self._dispatch.running, self._dispatch.waiting_bytes
         entering = len(batch.entries)
         size = sum(work.size for _, work in works(batch))
         if entering > limits.queue_items or size > limits.queue_bytes:
             raise EnvelopeFault(ProblemCode.TOO_LARGE, "items: more than the queue holds", status=413, field="items")
-        if depth + entering > limits.queue_items or self._dispatch.waiting_bytes + size > limits.queue_bytes:
+        if depth + entering <= limits.queue_items and waiting + size <= limits.queue_bytes:
+            return
+        own, own_bytes = self._dispatch.held(batch.owner)
+        owners = len(self._dispatch.owners | {batch.owner})
+        if not (
+            admits(limits.queue_items, total=depth, own=own, owners=owners, amount=entering)
+            and admits(limits.queue_bytes, total=waiting, own=own_bytes, owners=owners, amount=size)
+        ):
             wait = min(max(depth / max(self._rate, 1.0), 1.0), 30.0)
             raise Overloaded(queue_depth=depth, limit=limits.queue_items, retry_after_s=wait)
 
     def key(self, work: Work) -> bytes:
         """Return the item key of a work item; that of a sandboxed verifier changes with the sandbox."""
         changing = work.facts.repeatable and (work.facts.sandboxed or work.facts.may_sandbox)
-        if not work.key or changing:
-            work.key = item_key(work, fingerprint=self.sandbox.fingerprint)
+        if not work.key or (changing and work.fingerprint != self.sandbox.fingerprint):
+            work.fingerprint = self.sandbox.fingerprint
+            work.key = item_key(work, fingerprint=work.fingerprint)
         return work.key
 
     def knows(self, key: bytes) -> bool:
@@ -167,9 +178,13 @@ class Engine:
         """Return the expected cost of a verdict, in CPU microseconds."""
         return self._dispatch.cost_us(work.facts.name, work.facts.kind)
 
-    def learn(self, key: bytes, report: Report) -> None:
+    def learn(self, key: bytes, report: Report, made: Made) -> None:
         """Cache a verdict that another replica computed."""
-        self._cache.put(key, report)
+        self._cache.put(key, report, made)
+
+    def invalidate(self, rule: Rule) -> int:
+        """Drop the cached verdicts that a rule covers; return how many there were."""
+        return self._cache.drop(rule)
 
     def _enqueue(self, submission: Submission, index: int, work: Work) -> None:
         key = self.key(work)
@@ -183,7 +198,7 @@ class Engine:
             self._tickets_by_key[key] = ticket
             self._dispatch.put(ticket)
         waiter = Waiter(submission, index, ticket)
-        ticket.waiters.append(waiter)
+        ticket.waiters[waiter] = None
         submission.waiters.add(waiter)
 
     # --- results ---
@@ -194,15 +209,17 @@ class Engine:
         if self.on_report is not None:
             self.on_report(ticket.key, ticket.work, report)
         if report.reward is None:
-            first, ticket.waiters = ticket.waiters[:1], ticket.waiters[1:]
+            first = [*itertools.islice(ticket.waiters, 1)]
+            for waiter in first:
+                del ticket.waiters[waiter]
         else:
             if ticket.work.facts.repeatable and report.lasting:
-                self._cache.put(ticket.key, report)
-            first, ticket.waiters = ticket.waiters, []
+                self._cache.put(ticket.key, report, Made.now(ticket.work.owner, ticket.work.facts.label))
+            first, ticket.waiters = [*ticket.waiters], {}
         for waiter in first:
             self._answer(waiter, ticket, report)
         if ticket.waiters:
-            self._requeue_waiters(ticket)
+            self._run_again(ticket)
         elif self._tickets_by_key.get(ticket.key) is ticket:
             del self._tickets_by_key[ticket.key]
 
@@ -211,13 +228,12 @@ class Engine:
         queued = max(ticket.started - waiter.submission.received, 0.0) * 1000
         self._settle_item(waiter.submission, waiter.index, Scored(report, ticket.key, queue_ms=queued))
 
-    def _requeue_waiters(self, ticket: Ticket) -> None:
+    def _run_again(self, ticket: Ticket) -> None:
+        """Queue a settled ticket anew, for those who still wait for it."""
         kind = LaneKind.SANDBOX if ticket.state.no_sandbox else ticket.state.kind
-        again = Ticket(next(self._seq), ticket.key, ticket.work, _FIRST[kind], ticket.waiters)
-        for waiter in again.waiters:
-            waiter.ticket = again
-        self._tickets_by_key[ticket.key] = again
-        self._dispatch.put(again)
+        ticket.seq, ticket.state, ticket.started, ticket.running = next(self._seq), _FIRST[kind], 0.0, False
+        self._tickets_by_key[ticket.key] = ticket
+        self._dispatch.put(ticket)
 
     def _settle_item(self, submission: Submission, index: int, scored: Scored) -> None:
         submission.settle(index, scored)
@@ -234,8 +250,7 @@ class Engine:
     def _drop_waiter(self, waiter: Waiter) -> None:
         ticket = waiter.ticket
         waiter.submission.waiters.discard(waiter)
-        if waiter in ticket.waiters:
-            ticket.waiters.remove(waiter)
+        ticket.waiters.pop(waiter, None)
         if not ticket.waiters and self._tickets_by_key.get(ticket.key) is ticket:
             del self._tickets_by_key[ticket.key]
 

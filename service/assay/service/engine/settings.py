@@ -9,8 +9,11 @@ import os
 from dataclasses import dataclass, field
 
 from assay.sandbox import Settings as Sandbox
+from assay.sandbox.host.cgroups import memory_limit
 
 KIB, MIB = 1024, 1024 * 1024
+SLOT_BYTES = 1024 * MIB
+"""Memory of one slot: a program and its checker at the default limit."""
 
 
 def default_lanes() -> int:
@@ -18,6 +21,11 @@ def default_lanes() -> int:
     cores = len(os.sched_getaffinity(0))
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "1")
     return max(1, cores // max(1, int(ranks) if ranks.isdigit() else 1))
+
+
+def default_slots() -> int:
+    """Return one slot per lane, but no more than the container's memory holds at the default limit of a program."""
+    return max(1, min(default_lanes(), memory_limit() // SLOT_BYTES))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +42,8 @@ class Limits:
     timeout_s: float = 120.0
     cpu_s: float = 60.0
     uploaded_bytes: int = 256 * MIB
+    inflight_bytes: int = 512 * MIB
+    read_s: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +53,7 @@ class EngineSettings:
     lanes: int = field(default_factory=default_lanes)
     limits: Limits = field(default_factory=Limits)
     plugins: tuple[str, ...] = ()
-    sandbox: Sandbox | None = field(default_factory=lambda: Sandbox(slots=default_lanes()))
+    sandbox: Sandbox | None = field(default_factory=lambda: Sandbox(slots=default_slots()))
     """Backends and slots; None: no program is ever run. One sandbox lane a slot."""
     warm: tuple[str, ...] = ()
     """Modules that the forkserver imports before the first lane, such as sympy."""

@@ -2,7 +2,8 @@
 
 Loopback is not trusted either: a page in the user's browser can post to 127.0.0.1, or reach it under a domain of its
 own (DNS rebinding). So the Host must be a known one, a POST from another origin is refused, and bodies must be JSON or
-msgpack, which a plain form cannot send. The body is bounded while it is read, whatever Content-Length says.
+msgpack, which a plain form cannot send. The body is bounded while it is read, whatever Content-Length says, and so are
+all bodies together (`bodies`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assay.contract.codes import ProblemCode
 from assay.service.auth import KeyRing, Unauthorized
 from assay.service.engine.intake.frames import json_of
+from assay.service.engine.schedule.shares import FairBudget
+from assay.service.http.bodies import Held, NoRoom
 from assay.service.http.problems import problem
 from assay.service.settings import LOOPBACK, Settings
 
@@ -33,9 +36,10 @@ class Refusal(Exception):
 class Guard:
     """Passes accepted requests on, with `scope["assay.owner"]` set."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, keys: KeyRing) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, keys: KeyRing, budget: FairBudget) -> None:
         self._app = app
         self._keys = keys
+        self._budget = budget
         self._limit = settings.limits.body_bytes
         self._any_host = not settings.loopback and not settings.allowed_hosts
         self._hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
@@ -52,6 +56,8 @@ class Guard:
         except Refusal as refusal:
             await _refuse(send, refusal.document)
             return
+        if (connection := scope.get("assay.connection")) is not None and scope["path"] not in OPEN_PATHS:
+            connection.known = True
         await self._bounded(scope, receive, send)
 
     def _check(self, scope: Scope, headers: Mapping[str, str]) -> None:
@@ -94,6 +100,7 @@ class Guard:
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         seen, started = 0, False
+        held = Held(self._budget, scope["assay.owner"])
 
         async def bounded() -> Message:
             nonlocal seen
@@ -101,6 +108,7 @@ class Guard:
             seen += len(message.get("body", b""))
             if seen > self._limit:
                 raise _too_large(self._limit)
+            held.grow(seen)
             return message
 
         async def noting(message: Message) -> None:
@@ -109,10 +117,19 @@ class Guard:
             await send(message)
 
         try:
+            held.grow(_declared(scope))
             await self._app(scope, bounded, noting)
-        except Refusal as refusal:
+        except (Refusal, NoRoom) as refusal:
             if not started:
                 await _refuse(send, refusal.document)
+        finally:
+            held.release()
+
+
+def _declared(scope: Scope) -> int:
+    """Return the request's Content-Length, or 0."""
+    length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(length) if length.isdigit() else 0
 
 
 def _too_large(limit: int) -> Refusal:
@@ -123,5 +140,7 @@ async def _refuse(send: Send, document: Mapping[str, Any]) -> None:
     headers = [(b"content-type", b"application/problem+json")]
     if document["status"] == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if "retry_after_s" in document:
+        headers.append((b"retry-after", str(document["retry_after_s"]).encode()))
     await send({"type": "http.response.start", "status": document["status"], "headers": headers})
     await send({"type": "http.response.body", "body": json_of(document)})

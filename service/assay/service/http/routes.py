@@ -55,6 +55,12 @@ def score_routes(front: Front, shadow: Shadow | None) -> APIRouter:
         front.put_reference(sha256.lower(), await request.body(), owner=request.scope["assay.owner"])
         return Response(status_code=204)
 
+    @router.post("/v1/invalidate")
+    async def invalidate(request: Request) -> Response:
+        """Drop cached verdicts of the caller's key: by `item_key`, `verifier`, `since` and `until` (Unix seconds)."""
+        answer = await front.invalidate(await request.body(), owner=request.scope["assay.owner"])
+        return Response(answer, media_type=JSON)
+
     return router
 
 

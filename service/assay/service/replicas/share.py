@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
+from assay.service.engine.background import Background
 from assay.service.engine.engine import Engine
 from assay.service.engine.intake.work import Batch, Refused, Work
 from assay.service.engine.protocol import Report
+from assay.service.engine.schedule.invalidation import Made, Rule
 from assay.service.engine.schedule.tickets import Submission, works
+from assay.service.replicas.invalidations import SharedRules
 from assay.service.replicas.link import Link
 from assay.service.replicas.outbox import Outbox
 from assay.service.replicas.quotas import Quotas, SharedUse
@@ -42,20 +45,23 @@ class Share:
         seal, limits = Seal(redis.secret.get_secret_value()), self._engine.settings.limits
         self._worth_us = redis.worth_us
         self._outbox = outbox = Outbox(link, ttl_s=redis.ttl_s)
-        self._verdicts = SharedVerdicts(link, outbox, seal, prefix=redis.prefix, entry_bytes=redis.entry_bytes)
+        self._rules = rules = SharedRules(
+            link, seal, prefix=redis.prefix, ttl_s=redis.ttl_s, apply=self._engine.invalidate
+        )
+        self._verdicts = SharedVerdicts(link, outbox, seal, rules, prefix=redis.prefix, entry_bytes=redis.entry_bytes)
         self._references = SharedReferences(link, outbox, seal, prefix=redis.prefix, entry_bytes=limits.reference_bytes)
         self._use = SharedUse(self.quotas, link, seal, prefix=redis.prefix) if self.quotas is not None else None
 
-    async def read(self, read: Callable[[], Batch], owner: str) -> Batch:
+    async def read(self, read: Callable[[], Awaitable[Batch]], owner: str) -> Batch:
         """Return a batch; references missing locally are first requested from Redis, once. Raises `EnvelopeFault`."""
-        batch = read()
+        batch = await read()
         missing = {entry.digest for entry in batch.entries if isinstance(entry, Refused) and entry.digest}
         if not missing or self.link is None:
             return batch
         found = await self._references.get(owner, missing)
         for digest, body in found.items():
             self._engine.references.put(owner, digest, body)
-        return read() if found else batch
+        return await read() if found else batch
 
     async def submit(self, batch: Batch) -> Submission:
         """Count the batch against its owner's quota, load verdicts of other replicas, and submit it.
@@ -79,8 +85,16 @@ class Share:
         keys = {self._engine.key(work): work.owner for work in worth}
         unknown = [(owner, key) for key, owner in keys.items() if not self._engine.knows(key)]
         if unknown:
-            for key, report in (await self._verdicts.get(unknown)).items():
-                self._engine.learn(key, report)
+            for key, (report, made) in (await self._verdicts.get(unknown)).items():
+                self._engine.learn(key, report, made)
+
+    async def invalidate(self, rule: Rule) -> tuple[int, bool]:
+        """Drop the verdicts that a rule covers, here and on all replicas.
+
+        Returns how many there were in memory here, and whether the others are told.
+        """
+        dropped = self._engine.invalidate(rule)
+        return dropped, self.link is None or await self._rules.add(rule)
 
     def reference(self, owner: str, digest: str, body: bytes) -> None:
         """Share a reference that was uploaded here."""
@@ -93,7 +107,7 @@ class Share:
             self.quotas.charge(work.owner, spent_us / 1e6)
         kept = work.facts.repeatable and report.lasting
         if self.link is not None and kept and spent_us >= self._worth_us:
-            self._verdicts.put(work.owner, key, report)
+            self._verdicts.put(work.owner, key, report, Made.now(work.owner, work.facts.label))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -102,9 +116,13 @@ class Share:
             yield
             return
         telling = asyncio.create_task(self._use.run()) if self._use is not None else None
+        await self._rules.sync()
+        learning = Background("invalidations", self._rules.run)
+        learning.start()
         try:
             yield
         finally:
+            learning.cancel()
             if telling is not None and self._use is not None:
                 telling.cancel()
                 await asyncio.gather(telling, return_exceptions=True)

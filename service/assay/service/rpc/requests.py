@@ -18,6 +18,8 @@ from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
 from assay.service.engine.intake.codecs import IllTyped
 from assay.service.engine.intake.frames import ItemFrame, OptionsFrame, json_of
+from assay.service.engine.intake.validate import Intake
+from assay.service.engine.intake.work import Batch
 
 _PLAIN = ("id", "verifier", "prefill", "group", "run", "step", "completion_tokens", "truncated")
 
@@ -43,6 +45,17 @@ class PbCodec:
     def size(self, raw: Any) -> int:
         """Return the size of the value in bytes."""
         return len(raw)
+
+
+def batch_of(body: bytes, intake: Intake, *, owner: str, left_s: float | None) -> Batch:
+    """Return a serialized ScoreRequest as a batch; `left_s` bounds its deadline. Raises `EnvelopeFault`."""
+    request = parsed(body, most=intake.limits.items)
+    defaults = frame(request.defaults) if request.HasField("defaults") else None
+    asked = request.deadline_s if request.HasField("deadline_s") else None
+    given = [seconds for seconds in (asked, left_s) if seconds is not None]
+    return intake.read_frames(
+        frames(request), PbCodec(), defaults=defaults, owner=owner, deadline_s=min(given, default=None)
+    )
 
 
 def parsed(body: bytes, *, most: int) -> pb.ScoreRequest:

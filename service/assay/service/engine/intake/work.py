@@ -74,6 +74,8 @@ class Work:
     flags: tuple[str, ...] = ()
     key: bytes = b""
     """The item key, once it is known."""
+    fingerprint: bytes = b""
+    """The sandbox's fingerprint that the key was made with."""
     size: int = field(init=False)
     """Approximate bytes that it holds while it waits."""
 

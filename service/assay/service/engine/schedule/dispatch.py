@@ -72,6 +72,17 @@ class Dispatcher:
         """Approximate bytes that waiting items hold."""
         return sum(q.bytes for q in self._queues.values())
 
+    def held(self, owner: str) -> tuple[int, int]:
+        """Return how many items of an owner wait in the queues, and their bytes."""
+        counts = [queue.held(owner) for queue in self._queues.values()]
+        return sum(items for items, _ in counts), sum(size for _, size in counts)
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Whose items wait or run."""
+        running = {ticket.work.owner for lane in self.lanes.alive for ticket in lane.assigned}
+        return frozenset(running).union(*(queue.owners for queue in self._queues.values()))
+
     def put(self, ticket: Ticket) -> None:
         """Queue a ticket; call `pump` after the last one."""
         if ticket.state.kind is LaneKind.SANDBOX and not self.sandbox.ready:

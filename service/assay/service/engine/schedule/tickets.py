@@ -25,7 +25,8 @@ class Ticket:
     key: bytes
     work: Work
     state: State
-    waiters: list[Waiter] = field(default_factory=list)
+    waiters: dict[Waiter, None] = field(default_factory=dict)
+    """Who waits for it, in order: a set, so that one may leave at any time."""
     started: float = 0.0
     running: bool = False
 
