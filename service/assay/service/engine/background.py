@@ -34,6 +34,12 @@ class Background:
         if self._task is not None:
             self._task.cancel()
 
+    async def stop(self) -> None:
+        """End it, and wait until it has ended."""
+        self.cancel()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
     async def _supervise(self) -> None:
         loop, pause_s = asyncio.get_running_loop(), FIRST_PAUSE_S
         while True:

@@ -115,6 +115,7 @@ class Engine:
             "no lane can be started": self.lanes.broken,
             "the queue is full": self.depth >= self.settings.limits.queue_items and self._dispatch.owners <= {""},
             "the watch over lanes is down": self.watch.down,
+            "the forkserver is being restarted": self.started and self.lanes.forkserver_pid is None,
             "the sandbox is being restarted": self.sandbox.lost,
         }
         return next((cause for cause, holds in causes.items() if holds), "")
@@ -276,7 +277,7 @@ class Engine:
         """Start the sandbox now rather than with the first item that needs it. Raises EngineUnavailable."""
         await self.sandbox.start()
         if not self.sandbox.ready:
-            raise EngineUnavailable(f"no sandbox: {self.sandbox.failure}")
+            raise EngineUnavailable(f"no sandbox: {self.sandbox.failure or 'the supervisor cannot be started now'}")
 
     def isolation(self) -> dict[str, object]:
         """Return the report on what isolates programs on this host."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from assay.client import ConfigurationError
+from assay.service.engine.background import Background
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -42,7 +43,7 @@ class Link:
         self.up = True
         self._late = 0
         self._pause, self._back_at = FIRST_PROBE_S, 0.0
-        self._probe: asyncio.Task[None] | None = None
+        self._probe = Background("redis probe", self._probe_until_up)
         self._redis, faults, refusals = _client(url)
         self._faults: tuple[type[Exception], ...] = faults
         self._refusals: tuple[type[Exception], ...] = refusals
@@ -74,7 +75,7 @@ class Link:
             if time.monotonic() - self._back_at > STEADY_S:
                 self._pause = FIRST_PROBE_S
             log.warning("redis unavailable: using only the local cache and quotas", why=why)
-            self._probe = asyncio.create_task(self._probe_until_up())
+            self._probe.start()
 
     async def _probe_until_up(self) -> None:
         since = time.monotonic()
@@ -99,9 +100,7 @@ class Link:
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._probe is not None:
-            self._probe.cancel()
-            await asyncio.gather(self._probe, return_exceptions=True)
+        await self._probe.stop()
         await self._redis.aclose()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
@@ -115,17 +114,18 @@ class Share:
         if self.link is None:
             yield
             return
-        telling = asyncio.create_task(self._use.run()) if self._use is not None else None
         await self._rules.sync()
-        learning = Background("invalidations", self._rules.run)
-        learning.start()
+        tasks = [Background("invalidations", self._rules.run)]
+        if self._use is not None:
+            tasks.append(Background("quotas", self._use.run))
+        for task in tasks:
+            task.start()
         try:
             yield
         finally:
-            learning.cancel()
-            if telling is not None and self._use is not None:
-                telling.cancel()
-                await asyncio.gather(telling, return_exceptions=True)
+            for task in tasks:
+                await task.stop()
+            if self._use is not None:
                 await self._use.sync()
             await self._outbox.close()
             await self.link.close()

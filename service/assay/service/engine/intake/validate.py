@@ -8,11 +8,15 @@ reference, a message or a score holds is checked in the lane.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
+
+import msgspec
 
 from assay.contract.codes import ProblemCode
 from assay.service.engine.errors import EnvelopeFault
-from assay.service.engine.intake import envelopes, repair
+from assay.service.engine.intake import deep, envelopes, repair
 from assay.service.engine.intake.codecs import Codec, JsonCodec, MsgpackCodec
 from assay.service.engine.intake.frames import ItemFrame
 from assay.service.engine.intake.items import ItemReader, Resolve
@@ -37,15 +41,30 @@ class Intake:
     def read_msgpack(self, body: bytes, *, owner: str) -> Batch:
         """Return a msgpack body as a batch. Raises EnvelopeFault."""
         self._bound("body", len(body), self.limits.body_bytes)
-        return self._read(body, MsgpackCodec(), owner, repair.Repairs())
+        found: dict[int, list[tuple[str, repair.Repair]]] = {}
+        try:
+            msgspec.msgpack.decode(body, type=msgspec.Raw)
+        except RecursionError:
+            with suppress(deep.NotMsgpack):
+                body, found = deep.without_depth(body)
+        except msgspec.DecodeError:
+            pass  # the envelope says what is wrong
+        return self._read(body, MsgpackCodec(), owner, repair.Repairs(), found)
 
-    def _read(self, body: bytes, codec: Codec, owner: str, repairs: repair.Repairs) -> Batch:
+    def _read(
+        self,
+        body: bytes,
+        codec: Codec,
+        owner: str,
+        repairs: repair.Repairs,
+        found: Mapping[int, Sequence[tuple[str, repair.Repair]]] = MappingProxyType({}),
+    ) -> Batch:
         envelope = envelopes.envelope(body, codec, items=self.limits.items)
         self._check_count(len(envelope.items))
         self._check_defaults(len(envelope.defaults or b""), len(envelope.items))
         reader = self._reader(codec, owner, envelopes.defaults(envelope.defaults, codec))
         items = [bytes(raw) for raw in envelope.items]
-        repaired = repair.by_item(body, items, repairs)
+        repaired = {**found, **repair.by_item(body, items, repairs)}
         entries = [reader.read_raw(index, raw, repaired.get(index, ())) for index, raw in enumerate(items)]
         return _batch(entries, owner, envelope.deadline_s)
 

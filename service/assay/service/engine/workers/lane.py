@@ -72,11 +72,14 @@ class EngineLane(asyncio.Protocol):
         """Its wait status (os.waitpid), or None if it is unknown."""
         self.last: Moment | None = None
         """Its item and phase when it ended."""
-        page_fd = os.memfd_create(f"assay-lane-{number}")
-        os.ftruncate(page_fd, 4096)
-        self.page = Page(page_fd)
-        self.page_fd = page_fd
-        self.socket, self.lane_end = socket.socketpair()
+        self.page_fd = os.memfd_create(f"assay-lane-{number}")
+        try:
+            os.ftruncate(self.page_fd, 4096)
+            self.page = Page(self.page_fd)
+            self.socket, self.lane_end = socket.socketpair()
+        except OSError:
+            os.close(self.page_fd)
+            raise
 
     async def connect(self) -> None:
         """Connect to the lane, whose ends of the sockets have been sent before."""
@@ -85,6 +88,14 @@ class EngineLane(asyncio.Protocol):
         self.socket.setblocking(False)
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: self, sock=self.socket)
+
+    def abandon(self) -> None:
+        """Release everything of a lane that could not be ordered."""
+        self.state = State.DEAD
+        self.lane_end.close()
+        self.socket.close()
+        os.close(self.page_fd)
+        self.page.close()
 
     def started(self, pid: int, pidfd: int) -> None:
         """Record that the forkserver has started it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import time
 from collections.abc import Coroutine
@@ -21,10 +22,13 @@ from assay.service.engine.settings import EngineSettings
 from assay.service.engine.workers.forkserver_client import ForkserverClient
 from assay.service.engine.workers.lane import EngineLane, State
 
+log = logging.getLogger("assay.engine")
 BROKEN_AFTER = 5
 """Number of lanes in a row that died before their first message, after which the host counts as unable to run lanes."""
 LONGEST_PAUSE_S = 5.0
 STATUS_WAIT_S = 0.5
+PAUSE_S = 1.0
+"""Seconds between tries to start a forkserver, and between log lines on lanes that cannot be started."""
 HELLO_S = 60.0
 
 
@@ -64,6 +68,7 @@ class Lanes:
         self._by_pid: dict[int, EngineLane] = {}
         self._statuses: dict[int, int] = {}
         self._failures = 0
+        self._next_try = self._next_line = 0.0
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._known = asyncio.Event()
@@ -133,11 +138,32 @@ class Lanes:
         self._fill()
 
     def fill(self) -> None:
-        """Start the lanes that are missing, such as one whose slot was taken before."""
+        """Start the lanes that are missing, such as one whose slot was taken before, and a forkserver that is."""
+        if self._forkserver.pid is None and time.monotonic() > self._next_try:
+            self._start_forkserver()
         if not self.broken:
             self._fill()
 
+    def _start_forkserver(self) -> None:
+        """Start another forkserver; where that fails, `fill` tries again later."""
+        if self._closing:
+            return
+        self._next_try = time.monotonic() + PAUSE_S
+        try:
+            self._forkserver.start()
+        except (EngineUnavailable, OSError) as error:
+            log.error("forkserver not started, next try in %.0f s: %.300s", PAUSE_S, error)
+
     def _fill(self) -> None:
+        """Start missing lanes; where the host refuses one, the watch tries again."""
+        try:
+            self._fill_all()
+        except OSError as error:
+            if time.monotonic() > self._next_line:
+                self._next_line = time.monotonic() + PAUSE_S
+                log.error("lane not started: %.300s", error)
+
+    def _fill_all(self) -> None:
         if self._closing or self._forkserver.pid is None:
             return
         for kind, count in self._counts.items():
@@ -153,7 +179,12 @@ class Lanes:
         if sandbox and channel is None:
             return
         number = next(self._numbers)
-        lane = EngineLane(number, kind=kind, idle_s=self._settings.stuck_s, events=self)
+        try:
+            lane = EngineLane(number, kind=kind, idle_s=self._settings.stuck_s, events=self)
+        except OSError:
+            if channel is not None:
+                os.close(channel)
+            raise
         self._lanes[number] = lane
         options = LaneOptions(
             number=number,
@@ -164,9 +195,17 @@ class Lanes:
             algebra=kind is LaneKind.ALGEBRA,
         )
         fds = [lane.lane_end.fileno(), lane.page_fd]
-        self._forkserver.order(options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel])
-        if channel is not None:
-            os.close(channel)
+        try:
+            self._forkserver.order(
+                options, stuck_s=self._settings.stuck_s, fds=fds if channel is None else [*fds, channel]
+            )
+        except OSError:
+            del self._lanes[number]
+            lane.abandon()
+            raise
+        finally:
+            if channel is not None:
+                os.close(channel)
         self._task(lane.connect())
 
     def _channel(self) -> int | None:
@@ -254,7 +293,8 @@ class Lanes:
     def _forkserver_gone(self) -> None:
         if self._closing:
             return
-        self._forkserver.start()
+        log.error("forkserver ended")
+        self._start_forkserver()
         asyncio.get_running_loop().call_later(0.01, self._fill)
 
     async def close(self) -> None:

@@ -61,8 +61,12 @@ class SandboxHost:
             self._supervisor = await asyncio.to_thread(Supervisor.start, self.settings)
         except SandboxError as error:
             self.failure = str(error)
-        finally:
-            self._starting = None
+        except Exception as error:  # the host is short of something now: that passes
+            log.error("sandbox supervisor not started: %s: %.300s", type(error).__name__, error)
+            self.lost = True
+            self._starting = asyncio.create_task(self._start_again())
+            return
+        self._starting = None
         if self.ready:
             self._on_ready()
 
@@ -82,8 +86,15 @@ class SandboxHost:
         return True
 
     async def _restart(self, dead: Supervisor) -> None:
-        """Start another supervisor; a failure is tried again for as long as it takes."""
-        await asyncio.to_thread(dead.close)
+        """Start another supervisor in place of a dead one."""
+        try:
+            await asyncio.to_thread(dead.close)
+        except Exception as error:
+            log.error("what is left of the supervisor: %s: %.300s", type(error).__name__, error)
+        await self._start_again()
+
+    async def _start_again(self) -> None:
+        """Start a supervisor; a failure is tried again for as long as it takes."""
         pause_s = FIRST_PAUSE_S
         while True:
             await asyncio.sleep(pause_s)
@@ -92,7 +103,7 @@ class SandboxHost:
                 assert self.settings is not None
                 self._supervisor = await asyncio.to_thread(Supervisor.start, self.settings)
                 break
-            except (SandboxError, OSError) as error:
+            except Exception as error:
                 log.error("sandbox supervisor not restarted, next try in %.0f s: %.300s", pause_s, error)
         self.lost, self._starting = False, None
         self.restarts += 1
