@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,7 +16,10 @@ from ._tiny import policy_of
 
 
 class Served:
-    """The server; `calls` are the paths asked for, `slow` the seeds (modulo 3) that take a minute."""
+    """The server; `calls` are the paths asked for, `slow` the seeds (modulo 3) that take a minute.
+
+    `load_s`: seconds until weights are read; `missing`: how often they were gone by then.
+    """
 
     def __init__(self, paths: dict[str, str]) -> None:
         self.policy: Policy = policy_of(paths).frozen()
@@ -24,6 +28,8 @@ class Served:
         self.fail = 0
         self.slow: set[int] = set()
         self.dropped = 0
+        self.load_s = 0.0
+        self.missing = 0
         self.lock = threading.Lock()
         owner = self
 
@@ -61,9 +67,11 @@ class Served:
             self.fail -= 1
             return 503, {}
         if path == "/update_weights_from_disk":
+            time.sleep(self.load_s)
             with self.lock:
-                from pathlib import Path
-
+                if not Path(body["model_path"]).exists():
+                    self.missing += 1
+                    return 400, {}
                 self.policy.restore(Path(body["model_path"]))
             return 200, {"success": True}
         if path == "/generate":

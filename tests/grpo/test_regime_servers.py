@@ -80,6 +80,16 @@ def test_a_server_that_came_back_gets_the_weights_before_it_samples_again(
     assert servers[0].fail == 0
 
 
+@pytest.mark.timeout(300)
+def test_weights_stay_until_a_slow_server_has_read_them(
+    servers: list[Served], paths: dict[str, str], tmp_path: Path
+) -> None:
+    """One of two servers reads a version when the trainer has long published the next."""
+    servers[0].load_s = 1.5
+    train(asked(paths, servers, "steps=10", "regime.lag=4"), tmp_path)
+    assert servers[0].calls.count("/update_weights_from_disk") > 1 and servers[0].missing == 0
+
+
 @pytest.mark.timeout(120)
 def test_no_server_that_answers_ends_the_run_with_one_line(
     servers: list[Served], paths: dict[str, str], tmp_path: Path

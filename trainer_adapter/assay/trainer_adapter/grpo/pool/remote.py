@@ -46,7 +46,8 @@ class _Server:
     """One server.
 
     `open`: the tasks of each group. `version`: of the weights that it holds; -1: those of its start, or of a run
-    before. `due`: newer ones, which it is not told yet. `restored`: it has loaded weights and not failed since.
+    before. `loading`: of those that it was told to load. `due`: of newer ones, which it is not told yet. `restored`: it
+    has loaded weights and not failed since.
     """
 
     place: int
@@ -54,7 +55,7 @@ class _Server:
     http: httpx.AsyncClient
     version: int = -1
     due: int | None = None
-    loading: bool = False
+    loading: int | None = None
     restored: bool = False
     down_until: float = 0.0
     open: dict[int, set[asyncio.Task[None]]] = field(default_factory=dict)
@@ -166,7 +167,7 @@ class ServerPool:
 
     def _usable(self, server: _Server) -> bool:
         """Return whether a server holds the weights that it should, and may start a group."""
-        return server.restored and not server.loading and not self._must_finish(server)
+        return server.restored and server.loading is None and not self._must_finish(server)
 
     def _must_finish(self, server: _Server) -> bool:
         return server.due is not None and self._run.regime.in_flight == "finish"
@@ -224,7 +225,7 @@ class ServerPool:
         now = time.monotonic()
         if not self._fault:
             self._fault, self._fault_since = fault, now
-        server.down_until, server.loading = now + PAUSE_S, False
+        server.down_until, server.loading = now + PAUSE_S, None
         if self._published is not None:
             server.restored, server.due = False, self._published
         return lost
@@ -233,23 +234,23 @@ class ServerPool:
 
     def publish(self, version: int) -> None:
         """Write the weights, and let every server load them as `regime.in_flight` says."""
-        self._weights.write(version, keep={one.version for one in self._servers if one.loading})
+        self._weights.write(version, keep={one.loading for one in self._servers if one.loading is not None})
         self._published = version
         for one in self._servers:
             one.due = version
             self._load_due(one)
 
     def _load_due(self, server: _Server) -> None:
-        waits = server.loading or server.down_until > time.monotonic() or (self._must_finish(server) and server.open)
-        if server.due is None or waits:
+        away = server.loading is not None or server.down_until > time.monotonic()
+        if server.due is None or away or (self._must_finish(server) and server.open):
             return
-        server.loading = True
+        server.loading = server.due
         asyncio.run_coroutine_threadsafe(self._load(server, server.due), self._loop)
 
     def _loaded(self, place: int, version: int) -> None:
         server = self._servers[place]
         self._fault = ""
-        server.version, server.loading, server.restored = version, False, True
+        server.version, server.loading, server.restored = version, None, True
         if server.due == version:
             server.due = None
 
