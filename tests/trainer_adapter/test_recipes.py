@@ -16,7 +16,7 @@ from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUna
 from assay.client.templates import MissingColumn
 from assay.service.settings import Settings
 from assay.trainer_adapter.adapt import TRAINERS, URL, _hydra, _python, _toml, lines
-from assay.trainer_adapter.missing import Ungraded
+from assay.trainer_adapter.missing import Stopped
 from assay.trainer_adapter.openrlhf import make_reward_func
 
 from .conftest import Served
@@ -138,9 +138,12 @@ def test_openrlhfs_file_answers_like_the_compat_protocol() -> None:
 
 
 def test_openrlhfs_file_raises_an_outage_rather_than_answer_0() -> None:
+    """OpenRLHF catches `Exception` around the call, so the error is none."""
+    assert not issubclass(Stopped, Exception)
+
     def down(item: dict[str, Any]) -> Any:
         raise ServiceUnavailable("gone")
 
     client = Client(transport=MemoryTransport(down), tries=1)
-    with pytest.raises(Ungraded):
+    with pytest.raises(Stopped, match="1 of 1 completions have no verdict"):
         make_reward_func("m", {"answer": "{label}"}, url=client, deadline_s=0.2)(["p4"], ["p"], ["4"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
-from assay.trainer_adapter.missing import AbstainPolicy
+from assay.trainer_adapter.missing import AbstainPolicy, Ungraded
 from assay.trainer_adapter.trl import AssayReward, AsyncAssayReward
 
 from .conftest import EXACT, Served
@@ -125,18 +125,59 @@ def test_a_misspelt_column_stops_the_run_at_its_start() -> None:
         grpo(AssayReward("m", {"answer": "{anser}"}, url="http://127.0.0.1:1"), ["c"], answer=["4"])
 
 
-def test_an_outage_abstains_and_then_the_run_goes_on() -> None:
-    faults = [ServiceUnavailable("gone")] * 50
+class Service:
+    """A service that can be away."""
 
-    def handler(item: dict[str, Any]) -> float:
-        if faults:
-            raise faults.pop()
+    def __init__(self) -> None:
+        self.away = False
+
+    def reward(self, **options: Any) -> AssayReward:
+        return AssayReward(
+            "m", {}, url=Client(transport=MemoryTransport(self.answer), tries=1), deadline_s=0.2, **options
+        )
+
+    def answer(self, item: dict[str, Any]) -> float:
+        if self.away:
+            raise ServiceUnavailable("gone")
         return 1.0
 
-    reward = AssayReward("m", {}, url=Client(transport=MemoryTransport(handler), tries=1), deadline_s=0.3)
-    assert grpo(reward, ["a"])[0] == [None]
-    faults.clear()
+
+def test_an_outage_abstains_and_then_the_run_goes_on() -> None:
+    service = Service()
+    reward = service.reward()
     assert grpo(reward, ["a"])[0] == [1.0]
+    service.away = True
+    rewards, logged = grpo(reward, ["a"])
+    assert rewards == [None] and logged["assay_m/outages"] == 1.0
+    assert "assay_m/correct" not in logged, "a share of nothing is not 0"
+    service.away = False
+    assert grpo(reward, ["a"])[0] == [1.0]
+
+
+def test_batches_without_a_verdict_in_a_row_end_the_run() -> None:
+    service = Service()
+    reward = service.reward(max_ungraded_batches=2)
+    for _ in range(2):
+        service.away = False
+        assert grpo(reward, ["a"])[0] == [1.0]
+        service.away = True
+        assert grpo(reward, ["a"])[0] == [None]
+    with pytest.raises(Ungraded, match="1 of 1 completions have no verdict"):
+        grpo(reward, ["a"])
+
+
+def test_a_service_that_is_not_there_is_an_error_at_the_first_batch() -> None:
+    service = Service()
+    service.away = True
+    with pytest.raises(Ungraded, match="2 of 2"):
+        grpo(service.reward(), ["a", "b"])
+
+
+def test_two_rewards_of_one_verifier_have_names_of_their_own() -> None:
+    first, second = Service().reward(), Service().reward()
+    assert (first.__name__, second.__name__) == ("assay_m", "assay_m_2")
+    del first
+    assert Service().reward().__name__ == "assay_m"
 
 
 def test_a_server_that_stops_in_the_middle_abstains_until_it_is_back() -> None:
@@ -144,8 +185,9 @@ def test_a_server_that_stops_in_the_middle_abstains_until_it_is_back() -> None:
     reward = AssayReward("exact", EXACT, url=server.url, deadline_s=30, tries=1)
     assert grpo(reward, ["4"], answer=["4"])[0] == [1.0]
     server.stop()
-    short = AssayReward("exact", EXACT, url=server.url, deadline_s=0.5, tries=1)
-    assert grpo(short, ["4"], answer=["4"])[0] == [None]
+    reward._scorer._deadline_s = 0.5
+    assert grpo(reward, ["4"], answer=["4"])[0] == [None]
+    reward._scorer._deadline_s = 30
     server.start()
     try:
         assert grpo(reward, ["4"], answer=["4"])[0] == [1.0]
@@ -153,13 +195,20 @@ def test_a_server_that_stops_in_the_middle_abstains_until_it_is_back() -> None:
         server.stop()
 
 
-def test_groups_are_prompts_where_the_policy_asks_for_them() -> None:
+def test_groups_are_places_in_the_batch_where_the_policy_asks_for_them() -> None:
+    """Two rows of one prompt are two groups."""
+
     def handler(item: dict[str, Any]) -> Any:
         return None if item["completion"] == "?" else 1.0
 
     policy = AbstainPolicy(row="constant", outage="raise")
-    reward = AssayReward("m", {}, policy=policy, url=Client(transport=MemoryTransport(handler)))
-    assert grpo(reward, ["a", "?", "b"], ["p", "p", "q"])[0] == [0.5, 0.5, 1.0]
+    url = Client(transport=MemoryTransport(handler))
+    reward = AssayReward("m", {}, policy=policy, url=url, num_generations=2)
+    assert grpo(reward, ["a", "?", "b", "c"], ["p"] * 4)[0] == [0.5, 0.5, 1.0, 1.0]
+    with pytest.raises(ConfigurationError, match="3 completions are not whole groups of num_generations = 2"):
+        grpo(reward, ["a", "b", "c"])
+    with pytest.raises(ConfigurationError, match="need num_generations"):
+        AssayReward("m", {}, policy=policy, url=url)
 
 
 def test_importing_an_adapter_imports_no_trainer() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from assay.client import Client, ConfigurationError, MemoryTransport, ServiceUnavailable
 from assay.trainer_adapter import verl
+from assay.trainer_adapter.missing import Stopped
 from assay.trainer_adapter.single import KEYS
 
 from .conftest import EXACT, Served
@@ -65,12 +66,12 @@ def test_a_row_at_fault_is_a_counted_constant() -> None:
     ],
 )
 def test_a_misspelt_setting_stops_the_run_under_every_manager(settings: dict[str, Any]) -> None:
-    with pytest.raises(verl.Stopped):
+    with pytest.raises(Stopped):
         score(verl.compute_score, "4", **settings)
 
 
 def test_a_fault_of_a_users_function_stops_the_run_too() -> None:
-    with pytest.raises(verl.Stopped, match="KeyError"):
+    with pytest.raises(Stopped, match="KeyError"):
         score(memory(lambda item: 1.0, reference=lambda row: row["extra_info"]["no such"]), "4")
 
 
@@ -83,7 +84,7 @@ def test_an_outage_is_raised_at_the_deadline() -> None:
     def down(item: dict[str, Any]) -> Any:
         raise ServiceUnavailable("gone")
 
-    with pytest.raises(verl.Stopped, match="1 of 1"):
+    with pytest.raises(Stopped, match="1 of 1"):
         score(memory(down, deadline_s=0.2), "x")
 
 

@@ -9,8 +9,8 @@ import ray
 from ray.exceptions import RayTaskError
 from verl.experimental.reward_loop.reward_loop import RewardLoopManager
 
+from assay.trainer_adapter.missing import Stopped
 from assay.trainer_adapter.single import KEYS
-from assay.trainer_adapter.verl import Stopped
 
 from .._service import Service
 from ._batch import batch, configured

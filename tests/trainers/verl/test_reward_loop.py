@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
+from assay.trainer_adapter.missing import Stopped
 from assay.trainer_adapter.sessions import close_all
 from assay.trainer_adapter.single import KEYS
-from assay.trainer_adapter.verl import Stopped
 
 from .._service import Service, free_port
 from ._batch import MANAGERS, batch, configured

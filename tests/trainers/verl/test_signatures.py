@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 from verl.trainer.main_eval import process_item
 
 from assay.trainer_adapter import verl as adapter
+from assay.trainer_adapter.missing import Stopped
 from assay.trainer_adapter.single import KEYS
-from assay.trainer_adapter.verl import Stopped
 
 from .._service import Service, free_port
 

@@ -16,8 +16,10 @@ only after retries up to the deadline. Adapters that get single samples do not k
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,8 +31,50 @@ OutagePolicy = Literal["abstain", "raise", "mean", "zero"]
 _ROW, _OUTAGE = ("abstain", "constant", "raise", "zero"), ("abstain", "raise", "mean", "zero")
 
 
+MAX_UNGRADED = 3
+"""Batches in a row without a verdict after which a run stops."""
+
+
 class Ungraded(AssayError):
     """There is no verdict, and the settings say to stop."""
+
+
+class Stopped(BaseException):
+    """There is no number to return and the run must stop; `__cause__` is the reason.
+
+    Not an `Exception`, as trainers that turn every `Exception` of a reward into a number would train on it.
+    """
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Raise any error (a misspelt setting, a function of the row) and a trainer's timeout as `Stopped`."""
+    try:
+        yield
+    except AssayError as error:
+        raise Stopped(str(error)) from error
+    except Exception as error:
+        raise Stopped(f"{type(error).__name__}: {error}") from error
+    except asyncio.CancelledError as error:
+        raise Stopped("cancelled before there was a verdict; keep deadline_s below the trainer's timeout") from error
+
+
+class Outages:
+    """Counts the batches in a row that got no verdict because of the service."""
+
+    def __init__(self, limit: int = MAX_UNGRADED) -> None:
+        self._limit = limit
+        self._row, self._verdicts = 0, False
+
+    def see(self, grades: Sequence[Grade]) -> None:
+        """Take note of a batch. Raises `Ungraded` after `limit` of them, and at the first if no verdict ever came."""
+        lost = [grade for grade in grades if grade.fault == "service"]
+        if any(grade.fault is None for grade in grades):
+            self._row, self._verdicts = 0, True
+        elif lost:
+            self._row += 1
+            if self._row >= self._limit or not self._verdicts:
+                raise ungraded(lost, of=len(grades))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@
 
 OpenRLHF calls it in a thread with lists of length one (`queries` hold prompt and response); the values of `extra_logs`
 are numbers under fixed keys. Faults are handled as in `single`: a row's fault gives the constant with `assay_graded` 0;
-an outage raises, and so does a query that does not start with its prompt. The compat protocol `/get_reward` does the
-same for a URL.
+an outage raises `Stopped`, and so does a query that does not start with its prompt: OpenRLHF turns every `Exception`
+into no reward. The compat protocol `/get_reward` does the same for a URL.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.client.sequences import SPECIAL_TOKENS, response_of, without_end
+from assay.trainer_adapter.missing import stopping
 from assay.trainer_adapter.rows import Source
 from assay.trainer_adapter.single import SingleAdapter
 
@@ -30,6 +31,10 @@ def make_reward_func(
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any] | None = None, **_: Any
     ) -> dict[str, Any]:
+        with stopping():
+            return _scored(queries, prompts, labels)
+
+    def _scored(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any] | None) -> dict[str, Any]:
         columns = list(zip(queries, prompts, [None] * len(queries) if labels is None else labels, strict=True))
         rows = [{"query": query, "prompt": prompt, "label": label} for query, prompt, label in columns]
         grades = adapter.grades(

@@ -16,14 +16,14 @@ one reward with a `composite` verifier.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
-from assay.client import Client
+from assay.client import Client, ConfigurationError
 from assay.client.templates import Row
 from assay.trainer_adapter.grades import Grade, Tally
-from assay.trainer_adapter.missing import AbstainPolicy
+from assay.trainer_adapter.missing import MAX_UNGRADED, AbstainPolicy, Outages
 from assay.trainer_adapter.rows import RowMap, Source
 from assay.trainer_adapter.scorer import DEADLINE_S, Prepared, Scorer
 from assay.trainer_adapter.sessions import Target
@@ -37,14 +37,16 @@ class AssayReward:
         reference: template or function of the row; columns `prompt`, `completion_ids`, `environment` are available too.
         fields: further fields of an item, as templates or functions.
         url: the service, `embedded:` for an engine on this machine, or a `Client`.
-        name: its name in TRL's logs (`rewards/NAME/mean`).
+        name: its name in TRL's logs (`rewards/NAME/mean`). Default: `assay_VERIFIER`, with a number where another
+            reward in use has that name.
+        num_generations: TRL's, needed by the policies that concern groups (`row="constant"`, `outage="mean"`).
+        max_ungraded_batches: batches in a row without a verdict after which a call raises `Ungraded`.
         policy: what to return if there is no verdict; default: None.
         deadline_s: wall seconds for one call, including outages.
         options: options of the client (`api_key`, embedded: `plugins=["my_rewards.py"]`, …).
 
-    A call raises `Ungraded` if the policy says so, and before the first verdict the error of a wrong URL, key, verifier
-    or
-    template.
+    A call raises `Ungraded` if the policy says so, after `max_ungraded_batches`, and if the first batch gets no verdict
+    (a service that is not there); before the first verdict also the error of a wrong URL, key, verifier or template.
     """
 
     def __init__(
@@ -56,13 +58,19 @@ class AssayReward:
         fields: Mapping[str, Source] | None = None,
         name: str | None = None,
         policy: AbstainPolicy | None = None,
+        num_generations: int | None = None,
+        max_ungraded_batches: int = MAX_UNGRADED,
         deadline_s: float = DEADLINE_S,
         api_key: str | None = None,
         **options: Any,
     ) -> None:
-        plain_name = "".join(char if char.isalnum() or char in "_-." else "_" for char in verifier).strip("_")
-        self.__name__ = name or f"assay_{plain_name}"
+        self.__name__ = name or _free_name(verifier)
+        _named[self.__name__] = self
         self.policy = policy or AbstainPolicy()
+        self._group = num_generations
+        if self.policy.grouped and not num_generations:
+            raise ConfigurationError('row="constant" and outage="mean" need num_generations, as TRL has it')
+        self._outages = Outages(max_ungraded_batches)
         self._rows = RowMap(verifier=verifier, reference=reference, fields=fields)
         self._scorer = Scorer(Target.of(url, api_key=api_key, **options), deadline_s=deadline_s)
 
@@ -100,12 +108,21 @@ class AssayReward:
         log_metric: Callable[[str, float], None] | None,
     ) -> list[float | None]:
         if log_metric is not None:
-            for name, value in {**Tally.of(grades).rates(), "correct": _correct(grades)}.items():
+            for name, value in {**Tally.of(grades).rates(), **_correct(grades)}.items():
                 log_metric(f"{self.__name__}/{name}", value)
         if log_extra is not None:
             log_extra(f"{self.__name__}/reason", [grade.reason for grade in grades])
-        groups = [_key(prompt) for prompt in prompts] if prompts is not None and self.policy.grouped else None
-        return self.policy.rewards(grades, groups)
+        self._outages.see(grades)
+        return self.policy.rewards(grades, self._groups(len(grades)) if self.policy.grouped else None)
+
+    def _groups(self, count: int) -> list[int]:
+        """Return the group of each completion: TRL's batches hold the completions of a prompt one after the other."""
+        size = self._group or 1
+        if count % size:
+            raise ConfigurationError(
+                f"{count} completions are not whole groups of num_generations = {size}: a process's batch cuts groups"
+            )
+        return [place // size for place in range(count)]
 
 
 class AsyncAssayReward(AssayReward):
@@ -133,14 +150,20 @@ def _is_column(values: Any, length: int) -> bool:
     return getattr(values, "shape", True) != () and len(values) == length  # a zero-dimensional array has no length
 
 
-def _key(prompt: Any) -> str:
-    return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=str)
-
-
-def _correct(grades: Sequence[Grade]) -> float:
-    """Return the share of graded completions that are correct, or 0 if none is graded (`graded` shows that)."""
+def _correct(grades: Sequence[Grade]) -> dict[str, float]:
+    """Return the share of graded completions that are correct as a metric; none where nothing is graded."""
     graded = [grade for grade in grades if grade.fault is None]
-    return sum(grade.correct for grade in graded) / max(len(graded), 1)
+    return {"correct": sum(grade.correct for grade in graded) / len(graded)} if graded else {}
+
+
+_named: WeakValueDictionary[str, AssayReward] = WeakValueDictionary()
+"""Rewards in use, by name: TRL would log two of one name as one."""
+
+
+def _free_name(verifier: str) -> str:
+    plain = "".join(char if char.isalnum() or char in "_-." else "_" for char in verifier).strip("_")
+    names = (f"assay_{plain}", *(f"assay_{plain}_{number}" for number in range(2, len(_named) + 3)))
+    return next(name for name in names if name not in _named)
 
 
 __all__ = ["AssayReward", "AsyncAssayReward", "Row"]

@@ -17,12 +17,10 @@ module imports no verl.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from assay.client import AssayError
+from assay.trainer_adapter.missing import stopping
 from assay.trainer_adapter.rows import Source
 from assay.trainer_adapter.single import SingleAdapter, adapter_of
 
@@ -30,25 +28,6 @@ REFERENCE = {"answer": "{ground_truth}"}
 _OF_VERL = ("reward_router_address", "reward_model_tokenizer", "strict_box_verify")
 _COLUMNS = ("prompt", "completion_ids")
 ComputeScore = Callable[..., Awaitable[dict[str, Any]]]
-
-
-class Stopped(BaseException):
-    """There is no number to return and the run must stop; `__cause__` is the reason. Not an `Exception`, see the
-    module.
-    """
-
-
-@contextmanager
-def _stopping() -> Iterator[None]:
-    """Raise any error (a misspelt setting, a function of the row) and a manager's timeout as `Stopped`."""
-    try:
-        yield
-    except AssayError as error:
-        raise Stopped(str(error)) from error
-    except Exception as error:
-        raise Stopped(f"{type(error).__name__}: {error}") from error
-    except asyncio.CancelledError as error:
-        raise Stopped("cancelled before there was a verdict; keep deadline_s below verl's reward.timeout") from error
 
 
 async def compute_score(
@@ -65,7 +44,7 @@ async def compute_score(
     `fields`, `deadline_s`, `row_fault`, `outage`, `constant`, and the client's options. Templates know `data_source`,
     `ground_truth`, `extra_info`, `prompt`, `completion_ids`. Raises `Stopped`.
     """
-    with _stopping():
+    with stopping():
         row, adapter = _asked(data_source, ground_truth, extra_info, reward_kwargs)
         return adapter.metrics(await adapter.grade(row, solution_str))
 
@@ -78,7 +57,7 @@ def compute_score_sync(
     **reward_kwargs: Any,
 ) -> dict[str, Any]:
     """Return the same as `compute_score`, for callers that do not await: the `remote` reward manager."""
-    with _stopping():
+    with stopping():
         row, adapter = _asked(data_source, ground_truth, extra_info, reward_kwargs)
         (grade,) = adapter.grades([row], [solution_str])
         return adapter.metrics(grade)
@@ -109,7 +88,7 @@ def make_compute_score(verifier: str, reference: Source = REFERENCE, **settings:
         **reward_kwargs: Any,
     ) -> dict[str, Any]:
         row = _row(data_source, ground_truth, extra_info, reward_kwargs)
-        with _stopping():
+        with stopping():
             return adapter.metrics(await adapter.grade(row, solution_str))
 
     return compute_score
