@@ -47,7 +47,7 @@ class _Server:
 
     `open`: the tasks of each group. `version`: of the weights that it holds; -1: those of its start, or of a run
     before. `loading`: of those that it was told to load. `due`: of newer ones, which it is not told yet. `restored`: it
-    has loaded weights and not failed since.
+    has loaded weights and not failed since. `asked`: the version that it held when each open request began.
     """
 
     place: int
@@ -58,6 +58,7 @@ class _Server:
     loading: int | None = None
     restored: bool = False
     down_until: float = 0.0
+    asked: list[int] = field(default_factory=list)
     open: dict[int, set[asyncio.Task[None]]] = field(default_factory=dict)
 
     @property
@@ -126,6 +127,7 @@ class ServerPool:
     async def _until_done_or_aborted(self, server: _Server, asked: asyncio.Task[Sample]) -> bool:
         """Wait for a request; return whether weights that came meanwhile have cancelled it."""
         held = server.version
+        server.asked.append(held)
         try:
             while True:
                 await asyncio.wait({asked}, timeout=0.02 if self._run.regime.in_flight == "abort" else None)
@@ -138,6 +140,8 @@ class ServerPool:
         except asyncio.CancelledError:
             asked.cancel()
             raise
+        finally:
+            server.asked.remove(held)
 
     async def _cancel(self, server: _Server, number: int) -> None:
         tasks = server.open.pop(number, set())
@@ -234,11 +238,23 @@ class ServerPool:
 
     def publish(self, version: int) -> None:
         """Write the weights, and let every server load them as `regime.in_flight` says."""
-        self._weights.write(version, keep={one.loading for one in self._servers if one.loading is not None})
+        self._weights.write(version, keep=self._in_use(version))
         self._published = version
         for one in self._servers:
             one.due = version
             self._load_due(one)
+
+    def _in_use(self, version: int) -> set[int]:
+        """Return the older versions whose files a server may still read: what it loads, and adapters of open requests.
+
+        vLLM keeps a few adapters in memory, and reads one again when a request needs it.
+        """
+        used = {one.loading for one in self._servers if one.loading is not None}
+        if self._run.generator.sync == "vllm_lora":
+            used |= set(
+                range(min([held for one in self._servers for held in list(one.asked)], default=version), version)
+            )
+        return used
 
     def _load_due(self, server: _Server) -> None:
         away = server.loading is not None or server.down_until > time.monotonic()
