@@ -72,6 +72,12 @@ class Vllm:
             self._process.wait()
             self._process = None
 
+    def reset(self) -> None:
+        """Load the weights that it started with: an adapter is trained on these."""
+        body = {"method": "reload_weights", "kwargs": {"weights_path": self._model}}
+        httpx.post(f"{self.url}/collective_rpc", json=body, timeout=60.0).raise_for_status()
+        httpx.post(f"{self.url}/reset_prefix_cache", timeout=60.0).raise_for_status()
+
     def prompt_logprobs(self, ids: Sequence[int], *, model: str = "policy") -> list[float]:
         """Return the server's own log-prob of every token of `ids` but the first."""
         body: dict[str, Any] = {"model": model, "prompt": list(ids), "max_tokens": 1, "prompt_logprobs": 0}

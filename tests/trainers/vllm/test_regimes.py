@@ -48,6 +48,7 @@ def test_samples_of_the_current_version_have_the_trainers_log_probs(
 
 
 def test_adapters_are_updated_while_requests_run(server: Vllm, paths: dict[str, str], tmp_path: Path) -> None:
+    server.reset()
     lora = ["generator.sync=vllm_lora", "model.lora={rank = 4, alpha = 8}", "optimizer.lr=0.01"]
     training = Training(run_of(paths, server, *ASYNC, *lora), tmp_path, quiet=True)
     training.train()

@@ -28,6 +28,7 @@ from assay.trainer_adapter.grpo.rollout.scoring import SampleScorer, Scoring
 from assay.trainer_adapter.grpo.run import checkpoint
 from assay.trainer_adapter.grpo.run.assemble import make_evaluator, make_generator, make_pool
 from assay.trainer_adapter.grpo.run.config import Run
+from assay.trainer_adapter.grpo.run.disk import writing
 from assay.trainer_adapter.grpo.run.evaluation import Alarm
 from assay.trainer_adapter.grpo.run.identity import fingerprint, public
 from assay.trainer_adapter.grpo.run.ranks import Ranks
@@ -145,12 +146,13 @@ class Training:
         """Run the remaining steps; return the folder of the run."""
         ended = False
         try:
-            if self._position.step == 0:
-                self._evaluate(0)
-            for step in range(self._position.step + 1, self.run.steps + 1):
-                self._step(step)
-            if self._ranks.first:
-                write_report(self.out)
+            with writing(self.out):
+                if self._position.step == 0:
+                    self._evaluate(0)
+                for step in range(self._position.step + 1, self.run.steps + 1):
+                    self._step(step)
+                if self._ranks.first:
+                    write_report(self.out)
             ended = True
         finally:
             self._watch.close()
