@@ -56,7 +56,8 @@ def stopping() -> Iterator[None]:
     except Exception as error:
         raise Stopped(f"{type(error).__name__}: {error}") from error
     except asyncio.CancelledError as error:
-        raise Stopped("cancelled before there was a verdict; keep deadline_s below the trainer's timeout") from error
+        cure = "keep deadline_s below the trainer's timeout (verl: reward.timeout)"
+        raise Stopped(f"cancelled before there was a verdict; {cure}") from error
 
 
 class Outages:

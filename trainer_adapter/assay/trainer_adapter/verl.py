@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from assay.trainer_adapter.missing import Stopped as Stopped
 from assay.trainer_adapter.missing import stopping
 from assay.trainer_adapter.rows import Source
 from assay.trainer_adapter.single import SingleAdapter, adapter_of
