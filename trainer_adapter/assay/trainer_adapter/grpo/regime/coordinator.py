@@ -23,24 +23,6 @@ LINGER_S = 0.05
 """Samples wait so long at most for others of the same request: each request costs the trainer's process time."""
 
 
-class Numbered(Protocol):
-    """A draw: prompt number `number` of the run."""
-
-    @property
-    def number(self) -> int:
-        """Number of the draw."""
-        ...
-
-
-class Scored(Protocol):
-    """A group with its verdicts."""
-
-    @property
-    def draw(self) -> Any:
-        """The draw of the group."""
-        ...
-
-
 class Verdicts(Sink, Protocol):
     """Collects samples and verdicts of open groups: `Scoring`."""
 
@@ -120,7 +102,6 @@ class Coordinator:
         self._kept = {number: group for number, group in known.items() if number in buffer.open}
         self._dropped = [known[number] for number in buffer.ended_in(buffer.taken + 1) if number in known]
         self.rounds = 0
-        self.lost = 0
         self._flushed = -math.inf
 
     # --- one turn -------------------------------------------------------------------------------
@@ -247,7 +228,6 @@ class Coordinator:
     def _restart(self, number: int) -> None:
         """Let a group whose worker was lost start again."""
         if number in self.buffer.open and self.buffer.open[number].state is GroupState.RUNNING:
-            self.lost += 1
             self._verdicts.discard(number)
             self.buffer.restart(number)
             self._waiting.append(number)
